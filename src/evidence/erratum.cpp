@@ -14,10 +14,10 @@ namespace popgrad {
 namespace {
 
 std::vector<Evidence>& evidence_of_paper(Examination& examination) {
-  for (ControlEvidence& own : examination.controls) {
-    if (own.control == in_paper.name) return own.evidence;
+  for (EvidenceAgainst& own : examination.controls) {
+    if (own.name == in_paper.name) return own.evidence;
   }
-  return examination.controls.emplace_back(ControlEvidence{std::string(in_paper.name), {}, true})
+  return examination.controls.emplace_back(EvidenceAgainst{std::string(in_paper.name), {}, true})
       .evidence;
 }
 
@@ -59,8 +59,8 @@ void refute(const Comparison& of_paper, Examination& it) {
 
 const std::vector<Evidence>& ErratumFinding::of_paper() const {
   static const std::vector<Evidence> none;
-  for (const ControlEvidence& own : examination.controls) {
-    if (own.control == in_paper.name) return own.evidence;
+  for (const EvidenceAgainst& own : examination.controls) {
+    if (own.name == in_paper.name) return own.evidence;
   }
   return none;
 }

@@ -155,12 +155,24 @@ bool equal_values(const std::vector<Quantity>& a, const std::vector<Quantity>& b
                     [](const Quantity& x, const Quantity& y) { return x.value() == y.value(); });
 }
 
-ControlEvidence& of_control(std::vector<ControlEvidence>& controls, const std::string& name) {
-  for (ControlEvidence& own : controls) {
-    if (own.control == name) return own;
+EvidenceAgainst& against(const std::string& name, std::vector<EvidenceAgainst>& all) {
+  for (EvidenceAgainst& own : all) {
+    if (own.name == name) return own;
   }
-  controls.push_back({name, {}, false});
-  return controls.back();
+  all.push_back({name, {}, false});
+  return all.back();
+}
+
+void judge_alternatives(const Comparison& comparison, const std::vector<Alternative>& alternatives,
+                        std::vector<EvidenceAgainst>& all) {
+  for (const Alternative& each : alternatives) {
+    const std::vector<Quantity> measured = each.measures ? each.measures() : comparison.measured;
+    const std::vector<Quantity> predicted =
+        each.predicts ? each.predicts(comparison.predicted) : comparison.predicted;
+    EvidenceAgainst& own = against(each.name, all);
+    own.evidence.push_back(worst_place(comparison, measured, predicted, false));
+    own.differs = own.differs || each.measures || !equal_values(predicted, comparison.predicted);
+  }
 }
 
 }  // namespace
@@ -272,7 +284,7 @@ Evidence reported(std::string what, double measured, std::string detail) {
   return item;
 }
 
-Verdict ControlEvidence::verdict() const { return worst_of(evidence); }
+Verdict EvidenceAgainst::verdict() const { return worst_of(evidence); }
 
 Comparison& Comparison::of_kind(EvidenceKind own) {
   kind = own;
@@ -305,27 +317,25 @@ Comparison& Comparison::with(std::string own_detail) {
   return *this;
 }
 
-Comparison& Comparison::unless(const Control& control, Numbers predicted_instead) {
-  return unless(control, instead([made = std::move(predicted_instead)] { return made; }));
+Alternative alternative(std::string_view name, Numbers predicted_instead) {
+  return alternative(name, instead([made = std::move(predicted_instead)] { return made; }));
 }
 
-Comparison& Comparison::unless(const Control& control, Times of_the_claim) {
-  mistakes.push_back({std::string(control.name),
-                      [factor = of_the_claim.factor](std::vector<Quantity> claimed) {
-                        for (Quantity& prediction : claimed)
-                          prediction = prediction * Quantity(factor);
-                        return claimed;
-                      },
-                      {}});
-  return *this;
+Alternative alternative(std::string_view name, Times of_the_claim) {
+  return {std::string(name),
+          [factor = of_the_claim.factor](std::vector<Quantity> claimed) {
+            for (Quantity& prediction : claimed) prediction = prediction * Quantity(factor);
+            return claimed;
+          },
+          {}};
 }
 
-Comparison& Comparison::unless(const Control& control, Instead predicted_instead) {
-  mistakes.push_back({std::string(control.name),
-                      [own = std::move(predicted_instead.prediction)](
-                          const std::vector<Quantity>&) { return own().all; },
-                      {}});
-  return *this;
+Alternative alternative(std::string_view name, Instead predicted_instead) {
+  return {std::string(name),
+          [own = std::move(predicted_instead.prediction)](const std::vector<Quantity>&) {
+            return own().all;
+          },
+          {}};
 }
 
 Comparison equal(std::string what, Numbers measured, Numbers predicted) {
@@ -413,15 +423,8 @@ void Examination::judge(const Comparison& comparison) {
     record->add(std::move(judged));
   }
   if (!with_controls) return;
-  for (const Mistake& mistake : comparison.mistakes) {
-    const std::vector<Quantity> measured =
-        mistake.measures ? mistake.measures() : comparison.measured;
-    const std::vector<Quantity> predicted =
-        mistake.predicts ? mistake.predicts(comparison.predicted) : comparison.predicted;
-    ControlEvidence& own = of_control(controls, mistake.control);
-    own.evidence.push_back(worst_place(comparison, measured, predicted, false));
-    own.differs = own.differs || mistake.measures || !equal_values(predicted, comparison.predicted);
-  }
+  judge_alternatives(comparison, comparison.controls, controls);
+  judge_alternatives(comparison, comparison.rivals, rivals);
 }
 
 void Examination::judge(const Identity& claimed) {
@@ -429,7 +432,7 @@ void Examination::judge(const Identity& claimed) {
       popgrad::identity(claimed.kind, claimed.what, claimed.holds(), claimed.detail));
   if (!with_controls) return;
   for (const auto& [control, truth] : claimed.mistakes) {
-    ControlEvidence& own = of_control(controls, control);
+    EvidenceAgainst& own = against(control, controls);
     own.evidence.push_back(popgrad::identity(claimed.kind, claimed.what, truth(), claimed.detail));
     own.differs = true;
   }

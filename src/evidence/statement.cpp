@@ -42,7 +42,7 @@ void tell_knobs(const Statement& statement, const Setting& setting, Examination&
 void keep_control(const Statement& statement, std::string_view control, Examination& found) {
   const auto against = [&](const Examination& in) {
     return std::find_if(in.controls.begin(), in.controls.end(),
-                        [&](const ControlEvidence& c) { return c.control == control; });
+                        [&](const EvidenceAgainst& c) { return c.name == control; });
   };
   found.evidence.clear();
   if (const auto own = against(found); own != found.controls.end()) {
@@ -101,6 +101,10 @@ Control Statement::control(const char* name, const char* what_is_wrong) {
   return controls.emplace_back(Control{name, what_is_wrong});
 }
 
+Rival Statement::rival(const char* name, const char* what, const char* fits) {
+  return rivals.emplace_back(Rival{name, what, fits});
+}
+
 Knob Statement::knob(const Knob& own) { return knobs.emplace_back(own); }
 
 Statement Statement::checked_by(std::function<void(const Setting&, Examination&)> check,
@@ -149,6 +153,56 @@ Examination derive(const Statement& statement) {
   return derived;
 }
 
+namespace {
+
+// The largest miss of what is refuted, in units of what was compared.
+double miss_of(const Examination& against) {
+  double miss = 0;
+  for (const Evidence& item : against.evidence) {
+    if (item.verdict != Verdict::violated) continue;
+    const bool is_identity = item.measured == 0 && item.allowed == 0;
+    miss = std::max(miss, is_identity      ? std::numeric_limits<double>::infinity()
+                          : item.scale > 0 ? item.measured / item.scale
+                                           : item.measured);
+  }
+  return miss;
+}
+
+// `all` as `declared`, each with the evidence against it.
+template <class Declared>
+std::vector<std::pair<Declared, Examination>> with_evidence(
+    const std::vector<Declared>& declared, const std::vector<EvidenceAgainst>& found) {
+  std::vector<std::pair<Declared, Examination>> all;
+  for (const Declared& each : declared) {
+    Examination& against = all.emplace_back(each, Examination{}).second;
+    for (const EvidenceAgainst& own : found) {
+      if (own.name == each.name) against.evidence = own.evidence;
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> Finding::not_distinguished() const {
+  std::vector<std::string> names;
+  for (const auto& [rival, against] : rivals) {
+    if (against.conclusion() != Verdict::violated) names.emplace_back(rival.name);
+  }
+  return names;
+}
+
+bool Finding::counts(const Rival& rival) const {
+  if (!rival.fits.empty()) return true;
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& [control, against] : controls) {
+    if (const double miss = miss_of(against); miss > 0) least = std::min(least, miss);
+  }
+  return std::ranges::any_of(rivals, [&](const auto& own) {
+    return own.first.name == rival.name && miss_of(own.second) < 10 * least;
+  });
+}
+
 bool Finding::sound() const {
   if (verdict != Verdict::holds || controls.empty()) return false;
   for (const auto& [control, outcome] : controls) {
@@ -172,20 +226,22 @@ Finding check(const Statement& statement, const Setting& setting, const Examinat
     found.with_controls = own.with_controls;
     examine_into(statement, own, found);
   });
-  for (const Control& control : statement.controls) {
-    Examination against;
-    against.parameters = finding.examination.parameters;
-    bool differs = setting.instance == nullptr;
-    for (const ControlEvidence& own : finding.examination.controls) {
-      if (own.control != control.name) continue;
-      against.evidence = own.evidence;
-      differs = differs || own.differs;
-    }
-    if (differs || against.evidence.empty()) {
-      finding.controls.emplace_back(control, std::move(against));
-    } else {
+  const Examination& found = finding.examination;
+  const auto differs = [&](const Control& control) {
+    return std::ranges::any_of(found.controls, [&](const EvidenceAgainst& own) {
+      return own.name == control.name && own.differs;
+    });
+  };
+  for (auto& [control, against] : with_evidence(statement.controls, found.controls)) {
+    if (setting.instance != nullptr && !against.evidence.empty() && !differs(control)) {
       finding.same_here.push_back(control);
+    } else {
+      finding.controls.emplace_back(control, std::move(against));
     }
+  }
+  if (setting.with_controls) finding.rivals = with_evidence(statement.rivals, found.rivals);
+  if (finding.verdict == Verdict::holds && !finding.not_distinguished().empty()) {
+    finding.verdict = Verdict::inconclusive;
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   finding.seconds = seconds.count();

@@ -1,5 +1,8 @@
 #include "popgrad/evidence/survey.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <chrono>
 #include <limits>
 
@@ -10,8 +13,7 @@ namespace {
 
 constexpr std::uint32_t stream_of_survey = 0x5A4E7U;
 
-void count_instance(const Statement& statement, const Finding& finding, const Setting& setting,
-                    Survey& counts) {
+void count_instance(const Finding& finding, const Setting& setting, Survey& counts) {
   ++counts.instances;
   const Examination& found = finding.examination;
   switch (finding.verdict) {
@@ -41,6 +43,9 @@ void count_instance(const Statement& statement, const Finding& finding, const Se
       for (const Evidence& item : found.evidence) {
         if (why.empty() && item.verdict == Verdict::inconclusive) why = item.what;
       }
+      if (const auto alike = finding.not_distinguished(); why.empty() && !alike.empty()) {
+        why = fmt::format("not distinguished from {}", fmt::join(alike, ", "));
+      }
       for (const EvaluatedHypothesis& h : found.hypotheses) {
         if (why.empty() && h.met == Truth::undecided) why = "hypothesis " + h.text;
       }
@@ -48,18 +53,20 @@ void count_instance(const Statement& statement, const Finding& finding, const Se
       break;
     }
   }
-  for (std::size_t c = 0; c < finding.controls.size(); ++c) {
-    if (finding.controls[c].second.verdict() == Verdict::violated) {
-      ++counts.refuted[std::string(statement.controls[c].name)];
+  const auto count_refuted = [&](const auto& all) {
+    for (const auto& [own, against] : all) {
+      if (against.conclusion() == Verdict::violated) ++counts.refuted[std::string(own.name)];
     }
-  }
+  };
+  count_refuted(finding.controls);
+  count_refuted(finding.rivals);
 }
 
 }  // namespace
 
-double Survey::power(std::string_view control) const {
+double Survey::power(std::string_view name) const {
   if (applicable() == 0) return std::numeric_limits<double>::quiet_NaN();
-  const auto found = refuted.find(control);
+  const auto found = refuted.find(name);
   const std::size_t count = found == refuted.end() ? 0 : found->second;
   return static_cast<double>(count) / static_cast<double>(applicable());
 }
@@ -96,7 +103,7 @@ Survey survey(const Statement& statement, const SurveyRequest& request) {
       counts.stopped = true;
       break;
     }
-    count_instance(statement, finding, setting, counts);
+    count_instance(finding, setting, counts);
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
     counts.seconds = spent.count();
     if (request.on_progress && request.on_progress(counts.instances)) {

@@ -92,6 +92,12 @@ void check_theories(Theories theories) {
       if (s.controls.empty()) {
         reject(where, "statement", s.id, "has no control; add a small mistake to its comparisons");
       }
+      std::set<std::string_view> alternatives;
+      for (const Control& control : s.controls) alternatives.insert(control.name);
+      for (const Rival& rival : s.rivals) alternatives.insert(rival.name);
+      if (alternatives.size() < s.controls.size() + s.rivals.size()) {
+        reject(where, "statement", s.id, "has two controls or rivals of one name; rename one");
+      }
     }
   }
   for (const FigureInfo& figure : figures(theories)) {

@@ -48,4 +48,8 @@ Json examination_json(const Examination& examination) {
   return {{"hypotheses", hypotheses}, {"evidence", evidence_json(examination.evidence)}};
 }
 
+Json rival_json(const Rival& rival) {
+  return {{"name", rival.name}, {"what", rival.what}, {"fits", rival.fits}};
+}
+
 }  // namespace popgrad

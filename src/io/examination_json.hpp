@@ -14,5 +14,7 @@ Json examination_json(const Examination& examination);
 Json evidence_json(const Evidence& item);
 /// A list.
 Json evidence_json(const std::vector<Evidence>& evidence);
+/// {"name", "what", "fits"}.
+Json rival_json(const Rival& rival);
 
 }  // namespace popgrad

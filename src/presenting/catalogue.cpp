@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/json.hpp"
+#include "io/examination_json.hpp"
 #include "io/json_document.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "presenting/figure.hpp"
@@ -186,6 +187,8 @@ Json statement_json(const Statement& s) {
   for (const Control& control : s.controls) {
     controls.push_back({{"name", control.name}, {"what_is_wrong", control.what_is_wrong}});
   }
+  Json rivals = Json::array();
+  for (const Rival& rival : s.rivals) rivals.push_back(rival_json(rival));
   Json knobs = Json::array();
   for (const Knob& knob : s.knobs) {
     knobs.push_back({{"name", std::string(knob.name)},
@@ -204,6 +207,8 @@ Json statement_json(const Statement& s) {
           {"hypotheses", std::move(hypotheses)},
           {"evidence", std::move(kinds)},
           {"controls", std::move(controls)},
+          {"rivals", std::move(rivals)},
+          {"no_rival", s.no_rival},
           {"knobs", std::move(knobs)},
           {"instance_of_rung", s.reads},
           {"needs_data", s.needs_data}};
@@ -283,6 +288,10 @@ std::string indented(std::string_view text, std::string_view indent) {
   return lines;
 }
 
+std::string no_rival_text(const Statement& statement) {
+  return statement.no_rival.empty() ? "no rival named" : "no rival: " + statement.no_rival;
+}
+
 std::string statement_text(const Statement& s) {
   std::string text = declared_text(s);
   const auto out = std::back_inserter(text);
@@ -296,6 +305,12 @@ std::string statement_text(const Statement& s) {
   for (const Control& control : s.controls) {
     fmt::format_to(out, "    {:<24} {}\n", control.name, control.what_is_wrong);
   }
+  fmt::format_to(out, "\n  rival explanations that it has to exclude\n");
+  for (const Rival& rival : s.rivals) {
+    fmt::format_to(out, "    {:<24} {}{}\n", rival.name, rival.what,
+                   rival.fits.empty() ? "" : fmt::format(" ({} fitted)", rival.fits));
+  }
+  if (s.rivals.empty()) fmt::format_to(out, "    {}\n", no_rival_text(s));
   return text;
 }
 

@@ -19,6 +19,8 @@ std::string catalogue_json(Theories theories);
 std::string indented(std::string_view text, std::string_view indent);
 /// One statement as declared: claim and clauses, theorem, hypotheses, controls, knobs.
 std::string statement_text(const Statement& statement);
+/// "no rival named", or why the statement has none.
+std::string no_rival_text(const Statement& statement);
 
 /// flow, descent, random, closed-form or moments.
 std::string name_of(RungKind kind);

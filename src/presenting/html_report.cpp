@@ -21,7 +21,8 @@ constexpr std::array<Section, 8> sections{{
     {"evidence", "Evidence", ""},
     {"power", "Power of the checks",
      "Each statement on instances that its knobs and seeds draw: on how many it holds, and the "
-     "share of the applicable ones on which each of its deliberate mistakes is refuted."},
+     "share of the applicable ones on which each of its deliberate mistakes and rivals is "
+     "refuted."},
     {"equations", "Equations",
      "What is integrated, from the rungs' own code on symbols, at sizes small enough to read. "
      "Where "

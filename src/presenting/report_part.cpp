@@ -106,15 +106,33 @@ std::string theorem_of(const Statement& s) {
                      html_text(s.theorem.substr(s.theorem.find_first_not_of('\n'))));
 }
 
+std::string refuted_mark(const Examination& against) {
+  const bool refuted = against.verdict() == Verdict::violated;
+  return fmt::format("<span class=\"{}\">{}</span>", refuted ? "holds" : "violated",
+                     refuted ? "refuted" : name_of(against.verdict()));
+}
+
 std::string controls_table(const Finding& f) {
   HtmlTable table("Negative controls: each has to be refuted",
                   {"control", "what is wrong", "verdict"});
-  for (const auto& [control, examination] : f.controls) {
-    const bool caught = examination.verdict() == Verdict::violated;
+  for (const auto& [control, against] : f.controls) {
     table.cell(html_text(control.name))
         .cell(math_html(control.what_is_wrong))
-        .cell(fmt::format("<span class=\"{}\">{}</span>", caught ? "holds" : "violated",
-                          caught ? "refuted" : name_of(examination.verdict())))
+        .cell(refuted_mark(against))
+        .end_row();
+  }
+  return table.html(false);
+}
+
+std::string rivals_table(const Finding& f) {
+  if (f.rivals.empty()) return fmt::format("<p>{}.</p>\n", math_html(no_rival_text(*f.statement)));
+  HtmlTable table("Rival explanations: what is not refuted leaves the claim undecided",
+                  {"rival", "what it says", "fitted", "verdict"});
+  for (const auto& [rival, against] : f.rivals) {
+    table.cell(html_text(rival.name))
+        .cell(math_html(rival.what))
+        .cell(math_html(rival.fits))
+        .cell(refuted_mark(against))
         .end_row();
   }
   return table.html(false);
@@ -144,7 +162,7 @@ std::string evidence_of(const Finding& f, const std::vector<FigureInfo>& figures
   text += figures_of(s, figures);
   if (!s.hypotheses.empty()) text += hypotheses_of(f.examination);
   if (!f.examination.evidence.empty()) text += evidence_table(f);
-  if (!f.controls.empty()) text += controls_table(f);
+  if (!f.controls.empty()) text += controls_table(f) + rivals_table(f);
   if (!f.examination.parameters.empty()) {
     text += fmt::format("<p class=\"note\">At {}</p>\n", code(json_text(f.examination.parameters)));
   }
@@ -221,7 +239,7 @@ HtmlTable table_of_verdicts() {
 HtmlTable table_of_power() {
   return {"Drawn instances",
           {"statement", "instances", "hold", "violated", "inconclusive", "not applicable",
-           "power of each control", "seconds"}};
+           "power against each control and rival", "seconds"}};
 }
 
 ReportPart statement_part(const Finding& finding, const std::vector<FigureInfo>& figures) {
@@ -234,10 +252,14 @@ ReportPart statement_part(const Finding& finding, const std::vector<FigureInfo>&
 
 ReportPart survey_part(const Statement& statement, const Survey& found) {
   std::string powers;
-  for (const Control& control : statement.controls) {
-    powers += fmt::format("{}{} {:.2f}", powers.empty() ? "" : ", ", control.name,
-                          found.power(control.name));
-  }
+  const auto add_powers = [&](const auto& all) {
+    for (const auto& each : all) {
+      powers +=
+          fmt::format("{}{} {:.2f}", powers.empty() ? "" : ", ", each.name, found.power(each.name));
+    }
+  };
+  add_powers(statement.controls);
+  add_powers(statement.rivals);
   HtmlTable table = table_of_power();
   table.cell(statement_link(statement.id))
       .number(static_cast<double>(found.instances), "{:.0f}")

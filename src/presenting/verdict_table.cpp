@@ -57,14 +57,14 @@ std::string margin(const Finding& finding) {
                                         : fmt::format("{} ({})", share, tightest->largest_part);
 }
 
-// A check that failed has judged none, and one that does not apply need not.
-std::string controls(const Finding& finding) {
-  if (finding.controls.empty() || finding.verdict == Verdict::not_applicable) return "-";
-  std::size_t refuted = 0;
-  for (const auto& [control, examination] : finding.controls) {
-    if (examination.verdict() == Verdict::violated) ++refuted;
-  }
-  return fmt::format("{}/{}", refuted, finding.controls.size());
+// How many controls or rivals are refuted. A check that failed has judged none, and one that does not
+// apply need not.
+template <class All>
+std::string refuted(const Finding& finding, const All& all) {
+  if (all.empty() || finding.verdict == Verdict::not_applicable) return "-";
+  const auto count = std::ranges::count_if(
+      all, [](const auto& each) { return each.second.verdict() == Verdict::violated; });
+  return fmt::format("{}/{}", count, all.size());
 }
 
 std::string verdict_word(const Finding& finding) {
@@ -164,15 +164,17 @@ std::string verdict_table(const Verification& v) {
     evidence_width = std::max(evidence_width, evidence_kinds(f.examination).size());
     margin_width = std::max(margin_width, margin(f).size());
   }
-  const std::string row = fmt::format("{{:<{}}} {{:<14}} {{:<{}}} {{:<{}}} {{:>8}} {{:>7}}\n",
-                                      width, evidence_width, margin_width);
+  const std::string row =
+      fmt::format("{{:<{}}} {{:<14}} {{:<{}}} {{:<{}}} {{:>8}} {{:>6}} {{:>7}}\n", width,
+                  evidence_width, margin_width);
   std::string text = fmt::format(fmt::runtime(row), "statement", "verdict", "evidence",
-                                 "tightest margin", "controls", "seconds");
+                                 "tightest margin", "controls", "rivals", "seconds");
   for (const Finding& finding : v.findings) {
     text += fmt::format(fmt::runtime(row), finding.statement->id, verdict_word(finding),
                         finding.lacks_data ? "--data FILE" : evidence_kinds(finding.examination),
                         finding.lacks_data ? "" : margin(finding),
-                        finding.lacks_data ? "" : controls(finding),
+                        finding.lacks_data ? "" : refuted(finding, finding.controls),
+                        finding.lacks_data ? "" : refuted(finding, finding.rivals),
                         finding.lacks_data ? "" : fmt::format("{:.2f}", finding.seconds));
   }
   for (const Finding& finding : v.findings) {
@@ -217,6 +219,12 @@ std::string verdict_table(const Verification& v) {
       text += fmt::format("{}: control '{}' ({}) is not refuted but {}: this check is void\n",
                           finding.statement->id, control.name, control.what_is_wrong,
                           name_of(examination.verdict()));
+    }
+    for (const auto& [rival, examination] : finding.rivals) {
+      if (examination.verdict() == Verdict::violated) continue;
+      if (finding.verdict == Verdict::not_applicable) continue;
+      text += fmt::format("{}: not distinguished from {}: {}\n", finding.statement->id, rival.name,
+                          rival.what);
     }
   }
   text += fmt::format(
@@ -335,6 +343,12 @@ std::string verdict_details(const Verification& v) {
       text += fmt::format("  control      {:<13} {}: {}\n", name_of(examination.verdict()),
                           control.name, control.what_is_wrong);
     }
+    for (const auto& [rival, examination] : finding.rivals) {
+      text += fmt::format("  rival        {:<13} {}: {}{}\n", name_of(examination.verdict()),
+                          rival.name, rival.what,
+                          rival.fits.empty() ? "" : fmt::format(" ({} fitted)", rival.fits));
+    }
+    if (s.rivals.empty()) text += fmt::format("  {}\n", no_rival_text(s));
   }
   return text;
 }
@@ -356,6 +370,12 @@ std::string verdict_json(const Verification& v) {
                           {"verdict", name_of(examination.verdict())},
                           {"refuted_by", found}});
     }
+    Json rivals = Json::array();
+    for (const auto& [rival, examination] : finding.rivals) {
+      rivals.push_back(rival_json(rival));
+      rivals.back()["verdict"] = name_of(examination.verdict());
+      rivals.back()["counts"] = finding.counts(rival);
+    }
     Json margin = nullptr;
     if (const Evidence* tightest = finding.examination.tightest()) {
       margin = {{"what", tightest->what},
@@ -375,6 +395,8 @@ std::string verdict_json(const Verification& v) {
               {"margin", margin},
               {"parameters", to_json(finding.examination.parameters)},
               {"controls", controls},
+              {"rivals", rivals},
+              {"no_rival", s.no_rival},
               {"confirmed", finding.confirmation.attempted ? Json(finding.confirmation.confirmed)
                                                            : Json(nullptr)},
               {"seconds", finding.seconds}};
@@ -392,6 +414,11 @@ std::string verdict_json(const Verification& v) {
         item["controls"].push_back({{"name", control.name},
                                     {"what_is_wrong", control.what_is_wrong},
                                     {"power", json_number(found.power(control.name))}});
+      }
+      item["rivals"] = Json::array();
+      for (const Rival& rival : s.rivals) {
+        item["rivals"].push_back(rival_json(rival));
+        item["rivals"].back()["power"] = json_number(found.power(rival.name));
       }
     }
     if (!finding.failure.empty()) item["failure"] = finding.failure;
@@ -434,7 +461,7 @@ std::string verdict_latex(const Verification& v) {
     if (finding.lacks_data) continue;
     text += fmt::format("\\texttt{{{}}} & {} & {} & {} & {} \\\\\n", escape(finding.statement->id),
                         verdict_word(finding), evidence_kinds(finding.examination),
-                        escape(margin(finding)), controls(finding));
+                        escape(margin(finding)), refuted(finding, finding.controls));
   }
   return text + "\\hline\n\\end{tabular}\n";
 }

@@ -28,7 +28,7 @@ inline constexpr std::string_view meaning_of_margins =
 
 /// "confirmed by a second examination: solves in 40 digits".
 std::string confirmation_text(const Confirmation& confirmation);
-/// `verdict evidence margin controls seconds id`, aligned, and the sums; violated ones with their
+/// `id verdict evidence margin controls rivals seconds`, aligned, and the sums; violated ones with their
 /// counterexample.
 std::string verdict_table(const Verification& verification);
 /// A line a statement: shares of its drawn instances, and the power of its weakest control.

@@ -16,6 +16,7 @@
 #include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/error_ratios.hpp"
 #include "popgrad/evidence/falsify.hpp"
+#include "popgrad/evidence/survey.hpp"
 #include "popgrad/evidence/theories.hpp"
 #include "popgrad/scalars/refinement.hpp"
 #include "register_case.hpp"
@@ -60,12 +61,68 @@ TEST_CASE("a check whose control is not refuted is not sound", "[statement]") {
   CHECK_FALSE(check(s, Setting{}).sound());
 }
 
+TEST_CASE("a claim is undecided where a rival explanation passes as well", "[statement]") {
+  Statement s;
+  s.id = "test";
+  const Control larger = s.control("larger", "a tenth more");
+  const Rival line = s.rival("line", "it grows in proportion");
+  const Rival fitted = s.rival("fitted", "the same", "its slope");
+  double measured = 4;  // of a square and a line through 1
+  const Quantity fit{0, {ErrorPart::sampling(0.2)}};
+  s.examine = [&](const Setting&, Examination& found) {
+    found.judge(equal("at twice the time", Quantity(measured) + fit, measured)
+                    .unless(larger, times(1.1))
+                    .against(line, 2)
+                    .against(fitted, instead([] { return Numbers(2.5); })));
+  };
+  const Finding apart = check(s, Setting{});
+  CHECK(apart.verdict == Verdict::holds);
+  CHECK(apart.sound());
+  REQUIRE(apart.rivals.size() == 2);
+  CHECK(apart.not_distinguished().empty());
+  CHECK(apart.counts(line));  // half of the prediction off, where the control is a tenth
+  const Finding alike = [&] {
+    measured = 2.3;
+    return check(s, Setting{});
+  }();
+  CHECK(alike.verdict == Verdict::inconclusive);
+  CHECK(alike.examination.verdict() == Verdict::holds);
+  CHECK(alike.not_distinguished() == std::vector<std::string>{"fitted"});
+  measured = 40;
+  const Finding far = check(s, Setting{});
+  CHECK(far.counts(line));
+  Setting without;
+  without.with_controls = false;
+  CHECK(check(s, without).verdict == Verdict::holds);
+  SurveyRequest request;
+  request.instances = 3;
+  CHECK(survey(s, request).power("line") == 1);
+}
+
+TEST_CASE("a rival without a free constant that misses by ten controls is one", "[statement]") {
+  Statement s;
+  s.id = "test";
+  const Control control = s.control("control", "five hundredths more");
+  const Rival start = s.rival("start", "nothing moves");
+  const Rival fitted = s.rival("fitted", "nothing moves", "a level");
+  s.examine = [&](const Setting&, Examination& found) {
+    found.judge(equal("a number", 1, 1)
+                    .unless(control, times(1.05))
+                    .against(start, 0.1)
+                    .against(fitted, 0.1));
+  };
+  const Finding found = check(s, Setting{});
+  CHECK_FALSE(found.counts(start));
+  CHECK(found.counts(fitted));
+}
+
 TEST_CASE("every statement is registered once, with a source and controls", "[statement]") {
   const std::map<std::string, std::string> sources{{"joma", "2310.00535"},
                                                    {"scan-snap", "2305.16380"},
                                                    {"scb", "2410.23438"},
                                                    {"topic", "2303.04245"}};
   std::set<std::string> ids;
+  int without_rival = 0;
   for (const Statement* each : statements(theories())) {
     const Statement& s = *each;
     CAPTURE(s.id);
@@ -76,7 +133,10 @@ TEST_CASE("every statement is registered once, with a source and controls", "[st
     CHECK_FALSE(s.reaches.empty());
     CHECK(s.controls.size() >= 2);
     CHECK(s.examine);
+    CHECK((s.rivals.empty() || s.no_rival.empty()));
+    without_rival += s.no_rival.empty() ? 0 : 1;
   }
+  CHECK(without_rival <= 25);
 }
 
 TEST_CASE("a margin is a share of the bound, the scale or, of exact numbers, the scale",
@@ -226,8 +286,8 @@ bool too_long_under_sanitizers(const std::string& id) {
 void refutations_are_confirmed(const Statement& s, const Examination& derived,
                                const Examination& usual) {
   const auto evidence_on = [](const Examination& examination, const std::string& control) {
-    for (const ControlEvidence& each : examination.controls) {
-      if (each.control == control) return each.evidence;
+    for (const EvidenceAgainst& each : examination.controls) {
+      if (each.name == control) return each.evidence;
     }
     return std::vector<Evidence>{};
   };
@@ -254,7 +314,7 @@ void refutations_are_confirmed(const Statement& s, const Examination& derived,
   }
 }
 
-// What is declared is used: hypotheses are evaluated, controls judged, clauses decided; and no comparison decides
+// What is declared is used: hypotheses are evaluated, controls and rivals judged, clauses decided; and no comparison decides
 // nothing.
 void uses_its_sheet(const Statement& s, const Examination& found) {
   for (const EvaluatedHypothesis& h : found.hypotheses) {
@@ -264,7 +324,12 @@ void uses_its_sheet(const Statement& s, const Examination& found) {
   for (const Control& control : s.controls) {
     CAPTURE(control.name);
     CHECK(std::any_of(found.controls.begin(), found.controls.end(),
-                      [&](const ControlEvidence& c) { return c.control == control.name; }));
+                      [&](const EvidenceAgainst& c) { return c.name == control.name; }));
+  }
+  for (const Rival& rival : s.rivals) {
+    CAPTURE(rival.name);
+    CHECK(std::any_of(found.rivals.begin(), found.rivals.end(),
+                      [&](const EvidenceAgainst& r) { return r.name == rival.name; }));
   }
   CHECK_FALSE(s.clauses.empty());
   for (const Clause& clause : s.clauses) {
@@ -301,7 +366,11 @@ void is_sound(const Statement& s) {
   if (build::sanitized()) {
     CHECK(finding.verdict != Verdict::violated);
   } else {
+    CHECK(finding.not_distinguished() == std::vector<std::string>{});
     CHECK(finding.sound());
+    CHECK((s.rivals.empty() || std::ranges::any_of(s.rivals, [&](const Rival& rival) {
+             return finding.counts(rival);
+           })));
     refutations_are_confirmed(s, derived, finding.examination);
   }
 }

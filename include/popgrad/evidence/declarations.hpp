@@ -1,6 +1,6 @@
 #pragma once
 /// What a statement declares once and its check uses by name: clauses of the claim, hypotheses,
-/// controls. All are literals, so that a handle may be constexpr and shared by statements.
+/// controls, rivals. All are literals, so that a handle may be constexpr and shared by statements.
 
 #include <string>
 #include <string_view>
@@ -37,6 +37,14 @@ constexpr Hypothesis assumed(const char* text, const char* why) {
 struct Control {
   std::string_view name;
   std::string_view what_is_wrong;  ///< the one thing that is broken, and by how much
+};
+
+/// Another explanation of the same numbers: no attention, the start, chance, a power for a logarithm. The
+/// verdict is inconclusive where it passes as well.
+struct Rival {
+  std::string_view name;
+  std::string_view what;       ///< what it says of the numbers
+  std::string_view fits = {};  ///< free constants that it fits to them, "a clock"; empty: none
 };
 
 /// One assertion of a claim: a rate, a time, an order, a cause. Comparisons name the one they decide.

@@ -1,9 +1,9 @@
 #pragma once
 /// What a statement finds on one instance: hypotheses, evidence, and the same evidence against the
-/// controls.
+/// controls and rivals.
 ///
-/// A quantity is measured once. The claim and every control are predictions of it, judged by one
-/// rule: a check that cannot tell them apart says so. Nothing here knows who asks: `verify`,
+/// A quantity is measured once. The claim, every control and every rival are predictions of it, judged
+/// by one rule: a check that cannot tell them apart says so. Nothing here knows who asks: `verify`,
 /// `falsify`, `frontier` and a survey of many instances all read the same examination.
 
 #include <concepts>
@@ -81,16 +81,6 @@ double relative_margin(const Evidence& item);
 /// Reported; does not affect the verdict.
 Evidence reported(std::string what, double measured, std::string detail = {});
 
-/// A control's version of a comparison: another prediction of the same measurement, or the same
-/// measurement on a system with a mistake in it. It is evaluated only where controls are judged.
-struct Mistake {
-  std::string control;  ///< name of the control
-  /// What the mistake predicts, from what the claim does.
-  std::function<std::vector<Quantity>(const std::vector<Quantity>& claimed)> predicts = {};
-  /// What the procedure measures on the mistaken system; the claim's prediction stands.
-  std::function<std::vector<Quantity>()> measures = {};
-};
-
 /// One number, or one a place.
 struct Numbers {
   Numbers() = default;
@@ -114,8 +104,26 @@ Instead instead(Prediction prediction) {
   return {[own = std::move(prediction)] { return Numbers(own()); }};
 }
 
+/// A control's or a rival's version of a comparison: another prediction of the same measurement, or the
+/// same measurement on another system. It is evaluated only where controls are judged.
+struct Alternative {
+  std::string name;  ///< of the control or rival
+  /// What it predicts, from what the claim does.
+  std::function<std::vector<Quantity>(const std::vector<Quantity>& claimed)> predicts = {};
+  /// What the procedure measures on the other system; the claim's prediction stands.
+  std::function<std::vector<Quantity>()> measures = {};
+};
+Alternative alternative(std::string_view name, Numbers predicted_instead);
+Alternative alternative(std::string_view name, Times of_the_claim);
+Alternative alternative(std::string_view name, Instead predicted_instead);
+/// `measure()` returns one number, or one a place.
+template <std::invocable Measure>
+Alternative alternative(std::string_view name, Measure measure) {
+  return {std::string(name), {}, [own = std::move(measure)] { return Numbers(own()).all; }};
+}
+
 /// A measurement at one or many places (times, components), what is predicted of it, and what
-/// mistakes predict. The place that misses most is reported.
+/// controls and rivals predict. The place that misses most is reported.
 ///
 ///   it.judge(rises_last, equal("rate of the last rise", rise.rate, rise.linearised)
 ///                            .at("t = 12.5")
@@ -128,7 +136,7 @@ struct Comparison {
   std::vector<Quantity> predicted;  ///< one a place, or one for all
   /// What a mistake is relative to, one a place or one for all, > 0; empty: |predicted|.
   std::vector<double> scale = {};
-  std::vector<Mistake> mistakes = {};
+  std::vector<Alternative> controls = {}, rivals = {};
   std::vector<std::string> places = {};  ///< "t = 12.5"; empty: not reported
   std::string detail = {};
 
@@ -141,16 +149,17 @@ struct Comparison {
   Comparison& in_units_of(double unit);
   Comparison& in_units_of(std::vector<double> units);
   Comparison& with(std::string own_detail);
-  /// The control predicts other numbers of the same measurement,
-  Comparison& unless(const Control& control, Numbers predicted_instead);
-  Comparison& unless(const Control& control, Times of_the_claim);
-  Comparison& unless(const Control& control, Instead predicted_instead);
-  /// or the same procedure measures other numbers on the mistaken system: `measure()` returns one
-  /// or one a place.
-  template <std::invocable Measure>
-  Comparison& unless(const Control& control, Measure measure) {
-    mistakes.push_back(
-        {std::string(control.name), {}, [own = std::move(measure)] { return Numbers(own()).all; }});
+  /// The control predicts other numbers of the same measurement, a multiple of the claim's, or numbers
+  /// that are computed in its place; or the same procedure measures other numbers on the mistaken system.
+  template <class Version = Numbers>
+  Comparison& unless(const Control& control, Version version) {
+    controls.push_back(alternative(control.name, std::move(version)));
+    return *this;
+  }
+  /// The same of a rival.
+  template <class Version = Numbers>
+  Comparison& against(const Rival& rival, Version version) {
+    rivals.push_back(alternative(rival.name, std::move(version)));
     return *this;
   }
 };
@@ -185,9 +194,9 @@ struct EvaluatedHypothesis {
 };
 
 struct Examination;
-/// The evidence against one control.
-struct ControlEvidence {
-  std::string control;
+/// The evidence against one control or rival.
+struct EvidenceAgainst {
+  std::string name;
   std::vector<Evidence> evidence;
   /// Whether some prediction or measurement of it may differ from the claim's on this instance: on a degenerate one a
   /// mistake can be none.
@@ -198,9 +207,9 @@ struct ControlEvidence {
 struct Examination {
   std::vector<EvaluatedHypothesis> hypotheses;
   std::vector<Evidence> evidence;
-  std::vector<ControlEvidence> controls;
+  std::vector<EvidenceAgainst> controls, rivals;
   Record parameters;  ///< the instance, enough to run it again
-  /// Whether mistakes are to be evaluated as well.
+  /// Whether controls and rivals are to be evaluated as well.
   bool with_controls = true;
 
   /// An evaluated hypothesis: met where margin >= 0 for certain, not met where it is < 0 for

@@ -1,7 +1,7 @@
 #pragma once
-/// A statement of a paper, made checkable: claim, hypotheses, the check, negative controls.
+/// A statement of a paper, made checkable: claim, hypotheses, the check, negative controls, rivals.
 ///
-/// The check measures on one instance and judges the claim and every control on the same numbers
+/// The check measures on one instance and judges the claim, every control and every rival on the same numbers
 /// (popgrad/evidence/examination.hpp). theorems/README.md says how a statement is made.
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Setting {
   double false_alarm = 1e-3;  ///< this statement's share of the budget of the whole `verify`
   std::string data_file;      ///< of `--data`; empty: none
   Effort effort = Effort::usual;
-  bool with_controls = true;  ///< judge the controls as well
+  bool with_controls = true;  ///< judge controls and rivals as well
   /// Values of knobs, by name; the usual one where there is none.
   std::map<std::string, double, std::less<>> chosen;
   /// The user's instance, checked by name against the rung that the statement reads; nullptr: the
@@ -61,6 +61,9 @@ struct Statement {
   std::vector<Hypothesis> hypotheses = {};
   std::vector<EvidenceKind> reaches = {};  ///< the kinds of evidence that the check produces
   std::vector<Control> controls = {};
+  std::vector<Rival> rivals = {};
+  std::string no_rival =
+      {};  ///< why nothing else explains the numbers: an identity, a bound of the paper
   bool needs_data = false;
   /// What the check reads by `setting.value(knob)`, besides the seed.
   std::vector<Knob> knobs = {};
@@ -77,6 +80,7 @@ struct Statement {
   Clause not_checked(std::string_view text);
   Hypothesis assume(const Hypothesis& hypothesis);
   Control control(const char* name, const char* what_is_wrong);
+  Rival rival(const char* name, const char* what, const char* fits = "");
   Knob knob(const Knob& own);
   [[nodiscard]] Statement checked_by(std::function<void(const Setting&, Examination&)> check,
                                      std::function<void(Examination&)> derivation = {}) const;
@@ -107,11 +111,17 @@ struct Finding {
   std::vector<std::pair<Control, Examination>> controls;
   /// Those whose predictions on a user's instance are the claim's to the bit; they are not among `controls`.
   std::vector<Control> same_here;
+  std::vector<std::pair<Rival, Examination>> rivals;
   Confirmation confirmation;  ///< of a miss of the claim
   std::string failure;        ///< what stopped the check, if something did
   double seconds = 0;
   bool lacks_data = false;  ///< needs --data; does not count against the exit status
   bool cut_short = false;   ///< by a request to stop; nothing is decided then
+  /// Names of the rivals that are not refuted.
+  [[nodiscard]] std::vector<std::string> not_distinguished() const;
+  /// Whether a rival is more than a control: it fits a free constant, or misses by less than ten times what
+  /// the control that misses least does, each in units of what was compared.
+  [[nodiscard]] bool counts(const Rival& rival) const;
   /// Holds, and every control is refuted.
   [[nodiscard]] bool sound() const;
   /// The first examination missed, the second did not.
@@ -123,8 +133,8 @@ struct Finding {
 /// What is proved for generic symbols; empty where the statement derives nothing.
 Examination derive(const Statement& statement);
 
-/// Derives and examines, the claim and every control; a miss of the claim counts only if it is
-/// confirmed. `derived`: what `derive` found before, for many instances of one statement.
+/// Derives and examines, the claim, every control and every rival; a miss of the claim counts only if it is
+/// confirmed, and a claim that passes is inconclusive where a rival passes as well. `derived`: what `derive` found before, for many instances of one statement.
 ///
 /// What an exception means is decided here for every command: std::invalid_argument is the user's
 /// input and is thrown on where the user gave an instance or data; where knobs and a seed make it, there is no

@@ -1,8 +1,10 @@
 #pragma once
-/// A statement on many drawn instances: how often it holds, and how often its controls are refuted.
+/// A statement on many drawn instances: how often it holds, and how often its controls and rivals are
+/// refuted.
 ///
-/// The share of applicable instances on which a control is refuted is the power of the check: how
-/// likely a mistake of that kind is to be noticed on an instance of somebody else's.
+/// The share of applicable instances on which a control or rival is refuted is the power of the check: how
+/// likely a mistake of that kind is to be noticed, or that explanation to be excluded, on an instance of
+/// somebody else's.
 
 #include <cstdint>
 #include <functional>
@@ -42,15 +44,16 @@ struct Survey {
   };
   std::map<std::string, Exclusion> broken;       ///< by the text of the hypothesis
   std::map<std::string, std::size_t> undecided;  ///< evidence or failure -> inconclusive instances
-  /// Control -> applicable instances on which it is refuted.
+  /// Control or rival -> applicable instances on which it is refuted.
   std::map<std::string, std::size_t, std::less<>> refuted;
   std::vector<ViolatedInstance> violations;  ///< in order of the seed
   double seconds = 0;
   bool stopped = false;  ///< from outside
 
   [[nodiscard]] std::size_t applicable() const { return instances - not_applicable; }
-  /// Share of applicable instances on which the control is refuted; NaN if there are none.
-  [[nodiscard]] double power(std::string_view control) const;
+  /// Share of applicable instances on which the control or rival of that name is refuted; NaN if there are
+  /// none.
+  [[nodiscard]] double power(std::string_view name) const;
 };
 
 /// The values of all knobs that stand for no broken hypothesis, drawn with this seed.

@@ -131,14 +131,8 @@ void judge_trajectories(const TrainingInstance<double>& in_double, double size, 
   Comparison same = equal("Y and logits under the bias against Y and z + z0 on the prior",
                           followed<T>(with_bias<T>(training, bias), none, end), on_prior(1))
                         .in_units_of(largest);
-  // Solved only where controls are judged.
-  const auto unless = [&](const Control& control, double share) {
-    same.mistakes.push_back(
-        {std::string(control.name), [&on_prior, share](const auto&) { return on_prior(share); }});
-  };
-  unless(other_sign, -1);
-  unless(weaker, 0.9);
-  it.judge(is_prior, same);
+  it.judge(is_prior, same.unless(other_sign, instead([&] { return on_prior(-1); }))
+                         .unless(weaker, instead([&] { return on_prior(0.9); })));
 }
 
 // (X'b)_l of the first entry, a bias by distance, over sequences of class 0.
