@@ -86,7 +86,7 @@ AnyRung<T> optimum_rung(const TopicLaw<T>& law, const BlockValue<T>& value) {
   rung.initial.resize(7);
   rung.initial << value.mask, value.diagonal, value.same, value.other, weights[0], weights[1],
       weights[2];
-  rung.state_names = {"w_0", "d", "s", "u", "alpha", "beta", "other"};
+  rung.state_names = {"w_0", "d", "s", "u", "own", "same", "other"};
   rung.field.state_at = [state = rung.initial](const T&) { return state; };
   rung.observables.columns = names_of(BlockFlow<T>::observables());
   rung.observables.read = [law, made](const Vector<T>& x, const T& /*t*/, std::span<T> row) {

@@ -85,7 +85,7 @@ Columns topic_columns(const Case& made, const AnyRung<double>& rung, const Point
     // With one word a topic there is no pair that beta could weigh.
     const double pair = w.words > 1           ? layer.logits(1, 2)
                         : name == "symmetric" ? 0.0
-                        : name == "optimum"   ? std::log(now.at("beta"))
+                        : name == "optimum"   ? std::log(now.at("same"))
                                               : now.at("ln_beta");
     columns["beta"] = std::exp(pair - other);
     if (name == "symmetric") {

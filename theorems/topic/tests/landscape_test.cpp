@@ -203,7 +203,7 @@ TEST_CASE("topic: a large penalty on W_V puts the best attention on the own topi
     const Rational middle = (low + high) / 2;
     (slope_at_0(middle) < 0 ? low : high) = middle;
   }
-  CHECK(to_double(high) == Approx(0.0414).epsilon(0.02));
+  CHECK(to_double(high) == Approx(0.0417796887).epsilon(1e-6));
   CHECK(best(high).alpha == 0);
   CHECK(best(low).alpha > 0);
   CHECK(best(low).alpha < 1e-4);

@@ -127,9 +127,12 @@ WholeLayer symmetric_layer(const Case& made, const AnyRung<double>& rung, const 
   const std::map<std::string, double> now = by_name(rung, x);
   const TopicWorld w = topic_world(made.parameters);
   const bool by_products = now.contains("S_00");
-  const bool by_weights = now.contains("other");
-  const auto log_of = [&](const std::string& weight) {
-    return by_weights ? std::log(now.at(weight)) : weight == "other" ? 0 : now.at("ln_" + weight);
+  // Of the own word (0), of others of its topic (1), of other topics and [MASK] (2).
+  const auto log_weight = [&now](int kind) {
+    if (now.contains("own")) {
+      return std::log(now.at(kind == 0 ? "own" : kind == 1 ? "same" : "other"));
+    }
+    return kind == 2 ? 0.0 : now.at(kind == 0 ? "ln_alpha" : "ln_beta");
   };
   const double root = std::sqrt(static_cast<double>(made.parameters.count("d_a", 100, 1, 100'000)));
   WholeLayer layer;
@@ -137,7 +140,7 @@ WholeLayer symmetric_layer(const Case& made, const AnyRung<double>& rung, const 
   if (by_products) layer.logits(0, 0) = now.at("S_00") / root;
   for (Index i = 1; i < w.vocabulary(); ++i) {
     layer.value(i, 0) = now.at("w_0");
-    layer.logits(0, i) = by_products ? now.at("S_0w") / root : log_of("other");
+    layer.logits(0, i) = by_products ? now.at("S_0w") / root : log_weight(2);
     if (by_products) layer.logits(i, 0) = now.at("S_w0") / root;
     for (Index j = 1; j < w.vocabulary(); ++j) {
       const int kind = i == j ? 0 : w.topic_of(i) == w.topic_of(j) ? 1 : 2;
@@ -148,7 +151,7 @@ WholeLayer symmetric_layer(const Case& made, const AnyRung<double>& rung, const 
                                                 : "S_other") /
                              root;
       } else {
-        layer.logits(i, j) = log_of(kind == 0 ? "alpha" : kind == 1 ? "beta" : "other");
+        layer.logits(i, j) = log_weight(kind);
       }
     }
   }
