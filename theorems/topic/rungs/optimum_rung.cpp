@@ -17,8 +17,8 @@
 namespace popgrad::topic {
 namespace {
 
-// Diagonal W_V has alpha < tau v/(1 - a), which it comes to without random words (p_r = 0) and
-// large tau.
+// For diagonal W_V alpha < tau v/(1 - a), from its closed form without random words (p_r = 0), which
+// lower it; beta < 1.
 Minimum found_in_double(const TopicLaw<double>& law, const Landscape<double>& l, bool on_line) {
   if (on_line) return find_minimum_on_line(l);
   const double far = 3 * static_cast<double>(law.active * law.words) / (1 - law.kept());

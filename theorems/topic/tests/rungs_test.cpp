@@ -278,6 +278,9 @@ TEST_CASE("topic: the optimum is the least of the landscape, at weights of 0 to 
     const double rounding = 1e-14 / law.kept() / law.kept();
     CHECK(found <= *std::min_element(scanned.begin(), scanned.end()) + rounding);
     if (x[6] > 0) CHECK(found == made(x[4], x[5]));
+    // What the search for diagonal W_V rests on.
+    const auto words = static_cast<double>(law.active * law.words);
+    if (diagonal) CHECK(x[4] < words / (1 - law.kept()));
     ++(x[6] == 0 ? infinite : x[4] == 0 || x[5] == 0 ? at_0 : between);
   }
   CHECK(at_0 > 10);
