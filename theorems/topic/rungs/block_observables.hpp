@@ -48,10 +48,10 @@ const std::vector<Observable<BlockReadings<T>>>& block_table() {
        &R::value_same_topic},
       {{"value_other_topic", "u'", "real", "mean of W_ij, i, j of different topics"},
        &R::value_other_topic},
-      {{"alpha", "exp(s_ii - s_ki), k of another topic", ">= 0; inf: the topic's words take all",
+      {{"alpha", "exp(s_ii - s_ki), k of another topic", ">= 0, or inf",
         "weight of the own word, other topics 1"},
        &R::alpha},
-      {{"beta", "exp(s_ji - s_ki), j != i of the topic of i", ">= 0; inf likewise",
+      {{"beta", "exp(s_ji - s_ki), j != i of the topic of i", ">= 0, or inf",
         "weight of other words of the topic"},
        &R::beta}};
   return table;
