@@ -76,6 +76,24 @@ TEST_CASE("landscape: certificates that an independent checker accepts, and reje
   CHECK(check_certificate(folder.file("empty.json", "")).status == 2);
 }
 
+TEST_CASE("landscape: the certificate of a penalised W_V names its penalty", "[cli]") {
+  const Folder folder;
+  const std::string file = folder.file("certificate.json");
+  REQUIRE(
+      run_popgrad("landscape topic --T 5 --tau 2 --v 3 --lambda 1/50 --at 2,2 -o " + file).status ==
+      0);
+  const Answer accepted = check_certificate(file);
+  CHECK(accepted.status == 0);
+  CHECK_THAT(accepted.out, Catch::Contains("lambda = 1/50"));
+  for (const char* lambda : {"1/49", "0", ""}) {
+    CAPTURE(lambda);
+    Json data = Json::parse(content(file));
+    data["parameters"]["lambda"] = lambda;
+    if (std::string(lambda).empty()) data["parameters"].erase("lambda");
+    CHECK(check_certificate(folder.file("wrong.json", data.dump())).status == 1);
+  }
+}
+
 TEST_CASE("landscape: points, grids and matrices from files", "[cli]") {
   const Folder folder;
   const Answer exact =
@@ -113,6 +131,7 @@ TEST_CASE("landscape: points, grids and matrices from files", "[cli]") {
 TEST_CASE("landscape and sweep: mistakes are told in one line", "[cli]") {
   for (const char* words : {"landscape topic --tau 10",
                             "landscape topic --value nowhere.json",
+                            "landscape topic --value diagonal --lambda 1",
                             "landscape topic --at 1",
                             "landscape topic --at 1,x",
                             "landscape topic --alpha 3,1",

@@ -80,6 +80,7 @@ TEST_CASE("schema: documents of all commands are valid, and changed ones are not
       {judged, "run", "sides"},
       {"landscape topic --T 5 --tau 2 --v 3 --at 1/2,3 --at 2,2 -o", "landscape", "points"},
       {"landscape topic --T 5 --tau 2 --v 3 --no-certificate --grid 4 -o", "landscape", "points"},
+      {"landscape topic --T 5 --tau 2 --v 3 --lambda 1/50 --at 2,2 -o", "landscape", "points"},
   };
   // All in one call: the validator takes longer to start than to read.
   std::string files;

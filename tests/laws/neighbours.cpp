@@ -278,7 +278,10 @@ TEST_CASE("laws: topic optimum is at rest in the rung block-reduced", "[law]") {
       if (name != "lambda") block.parameters.set(name, value);
     }
     block.parameters.set("train", "KQ");
-    const Vector<double> x = made.make().field.state_at(1.0);
+    const Vector<double> best = made.make().field.state_at(1.0);
+    if (best[6] == 0) continue;  // infinite weights, which no finite state is at
+    Vector<double> x(6);
+    x << best.head(4), std::log(best[4]), std::log(best[5]);
     Vector<double> dx(6);
     block.make().field.value(x, dx, 0.0);
     INFO(made.text());

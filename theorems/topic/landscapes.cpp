@@ -11,6 +11,7 @@
 #include "popgrad/rungs/model.hpp"
 #include "theorems/topic/rungs/model.hpp"
 #include "theorems/topic/rungs/optimum.hpp"
+#include "theorems/topic/rungs/parameters.hpp"
 #include "theorems/topic/rungs/population_flow.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 
@@ -44,6 +45,7 @@ Matrix<Rational> matrix_from_file(const std::string& path, Index size) {
 struct Made {
   TopicLaw<Rational> law;
   std::string value;
+  Rational lambda;
   bool block = false;  // as opposed to a whole matrix
   BlockValue<Rational> numbers;
   Matrix<Rational> matrix;
@@ -54,9 +56,14 @@ Made make(const Parameters& p) {
   Made made;
   made.law = topic_law<Rational>(p);
   made.value = p.text("value", "block");
+  made.lambda = read<Rational>(p, parameter::lambda);
+  if (made.lambda > 0 && made.value != "block") {
+    reject(landscape_command, "--lambda", to_text(made.lambda),
+           "gives the penalised W_V; take --value block");
+  }
   made.block = true;
   if (made.value == "block") {
-    made.numbers = minimum_norm_value(made.law);
+    made.numbers = penalised_value(made.law, made.lambda);
   } else if (made.value == "diagonal") {
     made.numbers = diagonal_value(made.law);
   } else if (made.value.starts_with("mixture:")) {
@@ -121,19 +128,23 @@ LandscapeLoss attention_loss(const Parameters& p) {
   const bool line = made->landscape.depends_on_sum_alone(law.words);
   LandscapeLoss own;
   own.form = "W_V " + made->value;
+  Record parameters{{"T", law.topics},
+                    {"tau", law.active},
+                    {"v", law.words},
+                    {"p_m", to_text(law.masked)},
+                    {"p_c", to_text(law.correct)},
+                    {"p_r", to_text(law.random)}};
+  if (made->lambda > 0) {
+    parameters["lambda"] = to_text(made->lambda);
+    own.form += fmt::format(", lambda = {}", to_text(made->lambda));
+  }
   own.title =
       "loss over the weights of the own word (α) and of the other words of its topic (β), " +
       own.form;
   own.caption =
       fmt::format("T = {}, tau = {}, v = {}, p_m = {}, p_c = {}, p_r = {}", law.topics, law.active,
                   law.words, to_text(law.masked), to_text(law.correct), to_text(law.random));
-  own.instance = {{"parameters", Record{{"T", law.topics},
-                                        {"tau", law.active},
-                                        {"v", law.words},
-                                        {"p_m", to_text(law.masked)},
-                                        {"p_c", to_text(law.correct)},
-                                        {"p_r", to_text(law.random)}}},
-                  {"value", made->value}};
+  own.instance = {{"parameters", parameters}, {"value", made->value}};
   own.certified = {{"W_V", value_record(*made)}};
   own.box = {{Rational(0), Rational(0)}, {far, line ? far : Rational(20)}};
   own.value = [made](const Rational& alpha, const Rational& beta) -> std::optional<Rational> {
@@ -188,7 +199,7 @@ LossLandscape attention_weights() {
           .range = at_least(0),
           .meaning = "weights are >= 0",
           .undefined = "makes all attention vanish or negative; weights are >= 0",
-          .parameters = {value},
+          .parameters = std::vector{value} + parameter_table(parameter::lambda),
           .at = attention_loss,
           .whole_rungs = {"flow", "two-stage", "gd", "sgd"},
           .whole = whole_loss,

@@ -28,7 +28,7 @@ double accumulated_at(const CommonToken<double>& token, double t) {
 }
 
 double growth_from_eqn_13(const CommonToken<double>& token, double t, double rate) {
-  return std::log1p(rate * accumulated_at(token, t) / token.scale_of_paper()) / rate;
+  return growth_exponent_of_eqn_13(token, accumulated_at(token, t), rate);
 }
 
 Growths growths(const OneCommonToken& instance, const std::vector<double>& times) {

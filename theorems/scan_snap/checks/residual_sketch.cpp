@@ -133,7 +133,11 @@ Erratum residual_sketch() {
       .statement = "scan-snap.residual-fates",
       .place = "arXiv 2305.16380v4, Section 7",
       .grades = {SourceGrade::full_text},
-      .known = "read in full, v4; a sketch without hypotheses, judged inside those of Theorem 2",
+      .known =
+          "read in full, v4; a sketch without hypotheses, judged inside those of Theorem 2; which "
+          "token is distinct inside psi^-1(m) is not said: one of a single class of psi^-1(m) is "
+          "our "
+          "reading",
       .claim = "residual connection, A2 for F: Theorem 2 holds inside each psi^-1(m)",
       .paper_says = "beta ~ f_n.f_n' + [psi(n) = psi(n')], and Theorem 2 inside each psi^-1(m)",
       .algebra_says =

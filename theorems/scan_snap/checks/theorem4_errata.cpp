@@ -33,11 +33,6 @@ double accumulated_at(const CommonToken<double>& token, double t) {
   return accumulated_scale(token, h);
 }
 
-// Eqn 13 from 0, whatever its constant: a query of one class, weight 1.
-double growth_by_eqn_13(const CommonToken<double>& token, double accumulated) {
-  return std::log1p(4 * accumulated / token.scale_of_paper()) / 4;
-}
-
 double growth_on_reduced_flow() {
   TrainingInstance<double> instance = with_ratio(growth_classes<double>(), 2, true);
   const Trajectory<double> run = follow(forget_type(ReducedFlow<double>(instance)), {late});
@@ -121,7 +116,7 @@ Erratum classes_of_query() {
         CommonToken<double> token = growth_token(1);
         const double accumulated = accumulated_at(token, late);
         it.report("B_n at t = 700 by Eqn 13 from 0, growth instance",
-                  growth_by_eqn_13(token, accumulated),
+                  growth_exponent_of_eqn_13(token, accumulated),
                   fmt::format("{:.4g} with rho_0^4/(K-1) for C0",
                               std::log1p(4 * accumulated / token.scale()) / 4));
         it.report("the same with K_m, weight 1/K a class", growth_exponent(token, accumulated));
@@ -137,7 +132,7 @@ Erratum classes_of_query() {
                   "as the overlap goes to 0",
                   found.growth, 1)
                 .unless(in_paper,
-                        growth_by_eqn_13(finest, at_t0) / growth_exponent(finest, at_t0)));
+                        growth_exponent_of_eqn_13(finest, at_t0) / growth_exponent(finest, at_t0)));
       }};
 }
 

@@ -28,8 +28,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     for (std::size_t i = 0; i < run.t.size(); ++i) {
       const double gamma = accumulated_at(token, run.t[i]);
       table.add("t", run.t[i], "B_closed_form", growth_exponent(token, gamma), "B_reduced",
-                run.states[i][reduced.layout().pairs() + 1], "B_paper_from_0",
-                growth_exponent_of_paper(token, gamma) - std::log(token.scale_of_paper()) / 4);
+                run.states[i][reduced.layout().pairs() + 1], "B_eqn_13",
+                growth_exponent_of_eqn_13(token, gamma));
     }
     const double t0 = transition_time(token.vocabulary, rate, token.classes);
     marks.add("eta_Y", rate, "t0", t0, "B_closed_form",
@@ -58,7 +58,7 @@ Picture picture() {
       .y = {.label = "B_n", .range = "0:0.5", .tics = "0.1", .own_range = "0:*"},
       .key = "top left maxrows 2 samplen 1.5",
       .curves = {
-          plot::line("t", "B_paper_from_0")
+          plot::line("t", "B_eqn_13")
               .of(one)
               .colour(2)
               .dashed()

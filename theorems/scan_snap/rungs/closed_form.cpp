@@ -84,7 +84,7 @@ namespace {
 template <class T>
 struct Readings {
   using Scalar = T;
-  T h{}, gamma{}, Gamma{}, B{}, B_paper{};
+  T h{}, gamma{}, Gamma{}, B{}, B_paper{}, B_eqn_13{};
 };
 
 template <class T>
@@ -102,7 +102,10 @@ const std::vector<Observable<Readings<T>>>& observable_table() {
        &R::B},
       {{"B_paper", "ln(C0 + 4 Gamma)/4 with the paper's C0 = 1/(K f_c^4)", "real",
         "Eqn 14, not 0 at t = 0"},
-       &R::B_paper}};
+       &R::B_paper},
+      {{"B_eqn_13", "ln(1 + 4 Gamma/C0)/4 with the paper's C0", ">= 0",
+        "Theorem 4, constant corrected only: Eqn 13 integrated from 0"},
+       &R::B_eqn_13}};
   return table;
 }
 
@@ -130,7 +133,8 @@ AnyRung<T> closed_form_rung(const TrainingInstance<T>& instance) {
   rung.observables.read = [token](const Vector<T>& state, const T& /*t*/, std::span<T> row) {
     write_row(observable_table<T>(),
               Readings<T>{state[0], backprop_scale(token.vocabulary, state[0]), state[1], state[2],
-                          growth_exponent_of_paper(token, state[1])},
+                          growth_exponent_of_paper(token, state[1]),
+                          growth_exponent_of_eqn_13(token, state[1])},
               row);
   };
   rung.clone = [instance] { return closed_form_rung(instance); };

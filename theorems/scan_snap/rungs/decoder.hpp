@@ -96,6 +96,16 @@ T growth_exponent_of_paper(const CommonToken<T>& token, const T& accumulated) {
   return log(T(token.scale_of_paper() + T(4) * accumulated)) / T(4);
 }
 
+/// Theorem 4 with its constant corrected only, the integral from 0 of Eqn 13 as printed:
+///   ln(1 + 4 Gamma/C0)/4
+/// with the C0 of the paper; of another exponent of e^(4z) in Eqn 13, `exponent` in place of 4.
+template <Transcendental T>
+T growth_exponent_of_eqn_13(const CommonToken<T>& token, const T& accumulated,
+                            const T& exponent = T(4)) {
+  using std::log1p;
+  return log1p(T(exponent * accumulated / token.scale_of_paper())) / exponent;
+}
+
 /// z of the common token: z' = -w K_m eta_Z gamma exp(4 z) / C0, so z = -K_m B.
 template <Transcendental T>
 T common_logit(const CommonToken<T>& token, const T& accumulated) {

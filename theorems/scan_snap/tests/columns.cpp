@@ -99,7 +99,9 @@ Columns closed_form(const Data& d, double t) {
   const double total = d.rate_z / d.rate_y * k * (m - 1) * (m - 1) * h * h / 2;
   columns["Gamma"] = total;
   columns["B"] = std::log(1 + 4 * w * members * total / c0) / (4 * members);
-  columns["B_paper"] = std::log(1 / (k * std::pow(component, 4)) + 4 * total) / 4;
+  const double c0_of_paper = 1 / (k * std::pow(component, 4));
+  columns["B_paper"] = std::log(c0_of_paper + 4 * total) / 4;
+  columns["B_eqn_13"] = std::log1p(4 * total / c0_of_paper) / 4;
   return columns;
 }
 

@@ -66,7 +66,7 @@ void BlockFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row)
   const T alpha = exp(x[4]);
   const T beta = exp(x[5]);
   const T loss = landscape(law_, BlockValue<T>{x[0], x[1], x[2], x[3]})(alpha, beta);
-  write_row(block_table<T>(), read_blocks(law_, x, loss, alpha, beta, T(1)), row);
+  write_row(block_table<T>(), read_blocks(law_, x, loss, {alpha, beta}), row);
 }
 
 template class BlockFlow<double>;

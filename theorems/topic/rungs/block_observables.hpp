@@ -48,8 +48,12 @@ const std::vector<Observable<BlockReadings<T>>>& block_table() {
        &R::value_same_topic},
       {{"value_other_topic", "u'", "real", "mean of W_ij, i, j of different topics"},
        &R::value_other_topic},
-      {{"alpha", "exp(ln_alpha)", "> 0", "weight of the own word, other topics 1"}, &R::alpha},
-      {{"beta", "exp(ln_beta)", ">= 0", "weight of other words of the topic"}, &R::beta}};
+      {{"alpha", "exp(s_ii - s_ki), k of another topic", ">= 0, or inf",
+        "weight of the own word, other topics 1"},
+       &R::alpha},
+      {{"beta", "exp(s_ji - s_ki), j != i of the topic of i", ">= 0, or inf",
+        "weight of other words of the topic"},
+       &R::beta}};
   return table;
 }
 
@@ -64,37 +68,44 @@ T value_norm(const TopicLaw<T>& law, const Vector<T>& value) {
   return sqrt(sum);
 }
 
+/// Weights of a query word's attention by kind of key, up to a factor: its own word, other words of
+/// its topic, words of other topics, [MASK].
+template <class T>
+struct KeyWeights {
+  T own, same;
+  T other{1}, mask{1};
+};
+
 /// Attention over uniform attention on the same word, other words of the topic, other topics; for a
 /// query whose topic is in the document. 0 for kinds that no document has (v = 1; tau = 1, p_r = 0).
 template <class T>
-std::array<T, 3> attention_by_kind(const TopicLaw<T>& law, const T& alpha, const T& beta,
-                                   const T& mask_weight) {
+std::array<T, 3> attention_by_kind(const TopicLaw<T>& law, const KeyWeights<T>& w) {
   const T v = TopicLaw<T>::number(law.words);
   const T pi = law.frequency(true);
-  const T normaliser =
-      alpha * pi + beta * (v - T(1)) * pi + T(1) - v * pi + (mask_weight - T(1)) * law.mask();
+  const T normaliser = w.own * pi + w.same * (v - T(1)) * pi + w.other * (T(1) - v * pi) +
+                       (w.mask - w.other) * law.mask();
   const bool others = law.active > 1 || law.stray() > T(0);
-  return {T(alpha / normaliser), law.words > 1 ? T(beta / normaliser) : T(0),
-          others ? T(T(1) / normaliser) : T(0)};
+  return {T(w.own / normaliser), law.words > 1 ? T(w.same / normaliser) : T(0),
+          others ? T(w.other / normaliser) : T(0)};
 }
 
 /// The parts that both have, of W_V = x[0..3] and the weights of attention.
 template <class T>
 BlockReadings<T> read_blocks(const TopicLaw<T>& law, const Vector<T>& x, const T& loss,
-                             const T& alpha, const T& beta, const T& mask_weight) {
+                             const KeyWeights<T>& weights) {
   BlockReadings<T> read;
   read.loss = loss;
   read.norm_W_V = value_norm(law, x);
-  const std::array<T, 3> attention = attention_by_kind(law, alpha, beta, mask_weight);
+  const std::array<T, 3> attention = attention_by_kind(law, weights);
   read.attention_same_word = attention[0];
   read.attention_same_topic = attention[1];
   read.attention_other_topic = attention[2];
   read.value_diagonal = x[1];
   read.value_same_topic = law.words > 1 ? x[2] : T(0);
   read.value_other_topic = x[3];
-  read.alpha = alpha;
-  read.beta = beta;
-  read.mask_weight = mask_weight;
+  read.alpha = weights.own / weights.other;
+  read.beta = weights.same / weights.other;
+  read.mask_weight = weights.mask / weights.other;
   return read;
 }
 

@@ -11,9 +11,10 @@
 #include "popgrad/fluctuations/prediction.hpp"
 #include "popgrad/rungs/given_start.hpp"
 #include "popgrad/rungs/rung.hpp"
+#include "popgrad/scalars/rational.hpp"
 #include "theorems/topic/rungs/block_flow.hpp"
 #include "theorems/topic/rungs/corpus_audit.hpp"
-#include "theorems/topic/rungs/optimum.hpp"
+#include "theorems/topic/rungs/optimum_rung.hpp"
 #include "theorems/topic/rungs/parameters.hpp"
 #include "theorems/topic/rungs/population_flow.hpp"
 #include "theorems/topic/rungs/symmetric_flow.hpp"
@@ -29,9 +30,7 @@ BlockValue<T> block_value(const std::string& value, const TopicLaw<T>& law,
   if (lambda > T(0) && value != "block") {
     reject("topic", "--lambda", to_text(lambda), "gives the penalised W_V; take --value block");
   }
-  if (value == "block") {
-    return lambda > T(0) ? penalised_value(law, lambda) : minimum_norm_value(law);
-  }
+  if (value == "block") return penalised_value(law, lambda);
   if (value == "diagonal") return diagonal_value(law);
   if (value != "zero") {
     reject("topic", "--value", value, "is of whole matrices; must be one of zero, block, diagonal");
@@ -73,67 +72,11 @@ AnyRung<T> symmetric(const Parameters& p) {
                                       read(p, parameter::d_a), scale));
 }
 
-// The best (alpha, beta) for a W_V, to all digits; state and observables as in block-reduced.
 template <class T>
 AnyRung<T> optimum(const Parameters& p) {
-  using std::log;
   const auto law = topic_law<T>(p);
-  const std::string form = read(p, parameter::value, "for optimum");
-  const BlockValue<T> value = block_value(form, law, read<T>(p, parameter::lambda));
-  const Landscape<T> made = landscape(law, value);
-  const auto rounded_law = topic_law<double>(p);
-  const Landscape<double> rounded =
-      landscape(rounded_law, block_value(form, rounded_law, read<double>(p, parameter::lambda)));
-  const double far = 20.0 * static_cast<double>(law.active) * static_cast<double>(law.words);
-  const Minimum found = find_minimum(rounded, {0, far, 0, far});
-  Vector<T> x(2);
-  x << T(found.alpha), T(found.beta);
-  const bool on_line = form == "block";
-  // Newton steps from double: each doubles the digits. On a line, along alpha alone; so where beta
-  // weighs nothing, with one word a topic.
-  T moved(0);  // by the last step, of alpha
-  for (int i = 0; i < 10; ++i) {
-    const T before = x[0];
-    const Vector<T> gradient = made.gradient(x[0], x[1]);
-    const Matrix<T> hessian = made.hessian(x[0], x[1]);
-    if (on_line || law.words == 1) {
-      x[0] = x[0] - gradient[0] / hessian(0, 0);
-      moved = x[0] - before;
-      continue;
-    }
-    const T determinant = hessian(0, 0) * hessian(1, 1) - hessian(0, 1) * hessian(0, 1);
-    const T first = (hessian(1, 1) * gradient[0] - hessian(0, 1) * gradient[1]) / determinant;
-    x[1] = x[1] - (hessian(0, 0) * gradient[1] - hessian(0, 1) * gradient[0]) / determinant;
-    x[0] = x[0] - first;
-    moved = x[0] - before;
-  }
-  constexpr double settled = 1e-6;
-  if (!(std::fabs(to_double(moved)) <= settled * std::fabs(to_double(x[0])))) {
-    reject(
-        "topic optimum", "--value", p.text("value", "block"),
-        "has no finite optimum here: the loss falls for ever as attention on the own topic grows; "
-        "lower --lambda or raise --p_r");
-  }
-  if (law.words == 1) x[1] = T(1);
-  if (on_line) {
-    // Of the line, the point where all words of the topic get the same.
-    const T v = TopicLaw<T>::number(law.words);
-    x[0] = (x[0] + (v - T(1)) * x[1]) / v;
-    x[1] = x[0];
-  }
-  if (!(T(0) < x[0]) || !(T(0) < x[1])) {
-    reject("topic optimum", "--value", form,
-           fmt::format("has its optimum at {} = 0 here, which a state of logarithms cannot hold; "
-                       "take 'popgrad landscape topic'",
-                       T(0) < x[0] ? "beta" : "alpha"));
-  }
-  Vector<T> state(6);
-  state << value.mask, value.diagonal, value.same, value.other, T(log(x[0])), T(log(x[1]));
-  AnyRung<T> rung = forget_type(BlockFlow<T>(law, value, false, false));
-  rung.initial = state;
-  rung.field.value = nullptr;
-  rung.field.state_at = [state](const T&) { return state; };
-  return rung;
+  return optimum_rung(law, block_value(read(p, parameter::value, "for optimum"), law,
+                                       read<T>(p, parameter::lambda)));
 }
 
 PopulationFlow expected_flow(const Parameters& p, std::uint64_t seed) {

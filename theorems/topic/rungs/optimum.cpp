@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "popgrad/base/failure.hpp"
 #include "popgrad/base/stop.hpp"
@@ -172,6 +174,50 @@ Landscape<Rational> in_sum_alone(Landscape<Rational> l) {
   return l;
 }
 
+// ---- polynomials of one variable, coefficients ascending ---------------------------------------
+
+std::vector<double> product(const std::vector<double>& f, const std::vector<double>& g) {
+  std::vector<double> h(f.size() + g.size() - 1, 0.0);
+  for (std::size_t i = 0; i < f.size(); ++i) {
+    for (std::size_t j = 0; j < g.size(); ++j) h[i + j] += f[i] * g[j];
+  }
+  return h;
+}
+
+// Where f changes its sign on y > 0, ascending: once at most between those of its derivative.
+std::vector<double> sign_changes(std::vector<double> f) {
+  while (!f.empty() && f.back() == 0) f.pop_back();
+  if (f.size() < 2) return {};
+  std::vector<double> derivative;
+  double largest = 0;
+  for (std::size_t i = 0; i + 1 < f.size(); ++i) {
+    derivative.push_back(static_cast<double>(i + 1) * f[i + 1]);
+    largest = std::max(largest, std::fabs(f[i]));
+  }
+  const auto negative = [&f](double y) {
+    double sum = 0;
+    for (std::size_t i = f.size(); i-- > 0;) sum = sum * y + f[i];
+    return sum < 0;
+  };
+  std::vector<double> ends = sign_changes(std::move(derivative));
+  ends.push_back(1 + largest / std::fabs(f.back()));  // Cauchy's bound of all roots
+  std::vector<double> found;
+  double low = 0;
+  for (const double end : ends) {
+    double high = end;
+    const bool before = negative(low);
+    if (before != negative(high)) {
+      for (double middle = (low + high) / 2; low < middle && middle < high;
+           middle = (low + high) / 2) {
+        (negative(middle) == before ? low : high) = middle;
+      }
+      found.push_back(high);
+    }
+    low = end;
+  }
+  return found;
+}
+
 Rational rational_of(double x) { return Rational(x); }
 
 std::string shown(const Rational& x) { return fmt::format("{:.6g}", to_double(x)); }
@@ -234,6 +280,48 @@ Minimum find_minimum(const Landscape<double>& l, const Box<double>& box) {
     m = {x[0], x[1], l(x[0], x[1])};
   }
   return m;
+}
+
+template <class T>
+T loss_at_infinity(const Landscape<T>& l) {
+  T sum = l.constant;
+  for (const auto& part : l.parts) {
+    const T& rise = part.normaliser.c[1];
+    if (rise == T(0)) continue;  // p_r = 0: no query is of a topic that its document has not
+    sum += (part.square.q[3] / rise - part.linear.c[1]) / rise;
+  }
+  return sum;
+}
+template double loss_at_infinity(const Landscape<double>&);
+template Real loss_at_infinity(const Landscape<Real>&);
+
+// dL/dalpha = A_0/N_0^3 + A_1/N_1^3 with linear A_x; in units y = pi_1 alpha.
+Minimum find_minimum_on_line(const Landscape<double>& l) {
+  const double unit = l.parts[1].normaliser.c[1];
+  std::array<std::vector<double>, 2> slopes;
+  std::array<std::vector<double>, 2> cubes;
+  for (std::size_t x = 0; x < 2; ++x) {
+    const auto& q = l.parts[x].square.q;
+    const auto& p = l.parts[x].linear.c;
+    const auto& n = l.parts[x].normaliser.c;
+    const double rise = n[1] / unit;
+    const double linear = (p[1] * n[0] - p[0] * n[1]) / unit;
+    slopes[x] = {q[1] / unit * n[0] - 2 * rise * q[0] - linear * n[0],
+                 (2 * q[3] / unit * n[0] - q[1] * rise) / unit - linear * rise};
+    const std::vector<double> normaliser{n[0], rise};
+    cubes[x] = product(product(normaliser, normaliser), normaliser);
+  }
+  const std::vector<double> first = product(slopes[0], cubes[1]);
+  std::vector<double> numerator = product(slopes[1], cubes[0]);
+  for (std::size_t i = 0; i < numerator.size(); ++i) numerator[i] += first[i];
+  Minimum least{0, 0, l(0, 0)};
+  for (const double y : sign_changes(numerator)) {
+    const double alpha = y / unit;
+    if (l(alpha, 0) < least.value) least = {alpha, 0, l(alpha, 0)};
+  }
+  const double infinite = loss_at_infinity(l);
+  if (infinite < least.value) least = {std::numeric_limits<double>::infinity(), 0, infinite};
+  return least;
 }
 
 Certificate certify_minimum(const TopicLaw<Rational>& law, const Landscape<Rational>& given,

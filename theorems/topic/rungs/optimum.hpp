@@ -28,6 +28,13 @@ struct Minimum {
 /// The best of a grid, then Newton steps within the box, in double.
 Minimum find_minimum(const Landscape<double>& landscape, const Box<double>& box);
 
+/// The least over alpha from 0 to infinity, both included, at beta = 0: the least of all attention where
+/// L depends on g = alpha + (v - 1) beta only. To rounding. Cost O(1).
+Minimum find_minimum_on_line(const Landscape<double>& landscape);
+/// L as alpha -> infinity at fixed beta.
+template <class T>
+T loss_at_infinity(const Landscape<T>& landscape);
+
 struct CertificateLeaf {
   std::string path;    ///< halvings from the whole box: a, A (lower, upper half in alpha), b, B
   bool above = false;  ///< L > upper there; otherwise only L >= lower

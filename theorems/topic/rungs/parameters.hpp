@@ -26,7 +26,7 @@ inline constexpr NumberParameter p_r{.name = "p_r",
                                      .range = within(0, 1)};
 inline constexpr NumberParameter lambda{
     .name = "lambda",
-    .meaning = "weight of |W_V|^2 in the loss; optimum: W_V is the penalised one",
+    .meaning = "weight of |W_V|^2 in the loss; optimum, landscape: W_V is the penalised one",
     .standard = "0",
     .range = at_least(0)};
 inline constexpr ChoiceParameter loss{

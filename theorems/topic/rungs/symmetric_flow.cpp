@@ -188,7 +188,7 @@ void SymmetricFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> 
   const T mask = exp(logs[2]);
   const T n = count<T>(law_.topics * law_.words);
   BlockReadings<T> read =
-      read_blocks(law_, x, loss_of<T>(law_, x.head(4), logs), alpha, beta, mask);
+      read_blocks(law_, x, loss_of<T>(law_, x.head(4), logs), {alpha, beta, T(1), mask});
   // Traces; rounding can put a small one below 0.
   const auto root = [](const T& trace) { return trace > T(0) ? T(sqrt(trace)) : T(0); };
   read.norm_W_K = root(T(x[keys] + n * x[keys + 3]));

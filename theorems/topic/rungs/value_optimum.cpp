@@ -76,6 +76,7 @@ BlockValue<T> mixture_value(const TopicLaw<T, Count>& law, const T& theta) {
 
 template <class T>
 BlockValue<T> penalised_value(const TopicLaw<T>& law, const T& lambda) {
+  if (lambda == T(0)) return minimum_norm_value(law);
   // Row i of W (C + lambda I) = c' on rows (w0, same topic, other topic), with
   //   pt = (p0, pi_0 + Delta 1_t)
   //   p* = 1_topic(i)/(tau v)

@@ -31,6 +31,7 @@ template <class T, class Count>
 BlockValue<T> mixture_value(const TopicLaw<T, Count>& law, const T& theta);
 /// Penalty lambda |W|^2, with the exact moments:
 ///   W = c' (C + lambda I)^{-1}
+/// at lambda = 0 the limit, minimum_norm_value.
 /// Solved on the three numbers that a row has, so the cost does not depend on the size.
 template <class T>
 BlockValue<T> penalised_value(const TopicLaw<T>& law, const T& lambda);

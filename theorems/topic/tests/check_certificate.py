@@ -94,12 +94,30 @@ def landscape(par, given):
     return constant, parts
 
 
+def penalised_value(par, rise, b, p0):
+    """W (C + lambda I) = c' for a row of W by its three numbers: column 0, its topic, other topics."""
+    T, tau, v = par["T"], par["tau"], par["v"]
+    e1, e2, target = F(tau, T), F(tau * (tau - 1), T * (T - 1)), F(1, tau * v)
+    mean, of_pair = b + rise * e1, lambda e: b * b + 2 * b * rise * e1 + rise * rise * e
+    rows = [[p0 * p0, v * p0 * mean, v * (T - 1) * p0 * mean, target * p0 * e1],
+            [p0 * mean, v * of_pair(e1), v * (T - 1) * of_pair(e2), target * (b * e1 + rise * e1)],
+            [p0 * mean, v * of_pair(e2), v * (of_pair(e1) + (T - 2) * of_pair(e2)), target * (b * e1 + rise * e2)]]
+    for k in range(3):
+        rows[k][k] += F(par["lambda"])
+    for k in range(3):  # positive definite up to the scale of columns: pivots are not 0
+        rows[k] = [x / rows[k][k] for x in rows[k]]
+        rows = [row if row is rows[k] else [x - row[k] * y for x, y in zip(row, rows[k])] for row in rows]
+    return dict(zip(("w0", "diagonal", "same", "other"), (rows[0][3], rows[1][3], rows[1][3], rows[2][3])))
+
+
 def named_value(par, name):
     """W_V of a name, from its closed form; None for the name of a file."""
     T, v = par["T"], par["v"]
     pm, pc, pr = F(par["p_m"]), F(par["p_c"]), F(par["p_r"])
     a, b, p0 = 1 - (1 - pc) * pm, pm * pr / (T * v), pm * (1 - pc - pr)
     s = a / v + T * b
+    if name == "block" and "lambda" in par:
+        return penalised_value(par, a / (par["tau"] * v), b, p0)
 
     def member(u, spread):
         same = (1 / a + u - spread) / v
@@ -163,6 +181,15 @@ def fields(**readers):
     return read
 
 
+def with_optional(name, reader, others):
+    def read(value, at):
+        if isinstance(value, dict) and name in value:
+            reader(value[name], f"{at}.{name}")
+            value = {k: x for k, x in value.items() if k != name}
+        others(value, at)
+    return read
+
+
 def exactly(what):
     def read(value, at):
         if value != what or isinstance(value, bool):
@@ -217,7 +244,8 @@ fraction, whole, side = form(FRACTION), of_type(int), many(form(FRACTION), 2)
 box = fields(alpha=side, beta=side)
 document = fields(
     schema=exactly("popgrad/landscape/1"), version=of_type(str), command=of_type(str), value=of_type(str),
-    parameters=fields(T=whole, tau=whole, v=whole, p_m=fraction, p_c=fraction, p_r=fraction),
+    parameters=with_optional("lambda", fraction, fields(
+        T=whole, tau=whole, v=whole, p_m=fraction, p_c=fraction, p_r=fraction)),
     minimum=fields(alpha=coordinate, beta=coordinate, value=coordinate),
     certificate=fields(lower=fraction, upper=fraction, alpha=fraction, beta=fraction, box=box, on_line=of_type(bool),
                        minimisers=box, boxes=whole, evidence=exactly("exact"), leaves=many(leaf), W_V=table),
@@ -235,6 +263,8 @@ def read(data):
         raise Wrong(f"parameters: more than {MOST_WORDS} words, which is more than this program checks")
     if not (0 < pm <= 1 and pc >= 0 and pr >= 0 and pc + pr < 1):
         raise Wrong("parameters: p_m, p_c, p_r are not 0 < p_m <= 1, p_c, p_r >= 0 and p_c + p_r < 1")
+    if not F(par.get("lambda", 1)) > 0 or "lambda" in par and data["value"] != "block":
+        raise Wrong("parameters: lambda is not > 0, or not of W_V block")
     if not data["value"].isprintable():
         raise Wrong("value is no name of one line")
     if isinstance(c["W_V"], list) and len(c["W_V"]) != par["T"] * par["v"] + 1:
@@ -344,7 +374,7 @@ def check(data):
 def accepted(data):
     par, c = data["parameters"], data["certificate"]
     text = lambda side: f"[{float(F(side[0])):.6g}, {float(F(side[1])):.6g}]"
-    lines = ["accepted", "law          " + ", ".join(f"{k} = {par[k]}" for k in ("T", "tau", "v", "p_m", "p_c", "p_r")),
+    lines = ["accepted", "law          " + ", ".join(f"{k} = {par[k]}" for k in ("T", "tau", "v", "p_m", "p_c", "p_r", "lambda") if k in par),
              f"W_V          {data['value']}",
              f"box          alpha in {text(c['box']['alpha'])}, beta in {text(c['box']['beta'])}",
              f"minimum      of the box in [{float(F(c['lower'])):.12g}, {float(F(c['upper'])):.12g}], "

@@ -80,11 +80,12 @@ Columns topic_columns(const Case& made, const AnyRung<double>& rung, const Point
   if (symmetric) {
     layer = symmetric_layer(made, rung, at.x);
     const std::map<std::string, double> now = by_name(rung, at.x);
-    const double other = now.contains("S_other") ? layer.logits(1, 1 + w.words) : 0.0;
+    const double other = layer.logits(1, 1 + w.words);
     columns["alpha"] = std::exp(layer.logits(1, 1) - other);
     // With one word a topic there is no pair that beta could weigh.
     const double pair = w.words > 1           ? layer.logits(1, 2)
                         : name == "symmetric" ? 0.0
+                        : name == "optimum"   ? std::log(now.at("same"))
                                               : now.at("ln_beta");
     columns["beta"] = std::exp(pair - other);
     if (name == "symmetric") {

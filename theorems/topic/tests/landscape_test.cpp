@@ -177,6 +177,41 @@ TEST_CASE("topic: the value under uniform attention solves its equations exactly
   CHECK((penalised * moment + lambda * penalised - cross.transpose()).cwiseAbs().maxCoeff() == 0);
 }
 
+TEST_CASE("topic: a large penalty on W_V puts the best attention on the own topic at 0",
+          "[topic]") {
+  const TopicLaw<Rational> law{
+      7, 5, 2, Rational(Rational(2) / 5), Rational(Rational(1) / 20), Rational(Rational(3) / 10)};
+  const BlockValue<Rational> value = penalised_value(law, Rational(1));
+  CHECK(to_double(value.same) == Approx(.0046744530551).epsilon(1e-10));
+  CHECK(to_double(value.other) == Approx(.0032009598).epsilon(1e-8));
+  const Landscape<Rational> exact = landscape(law, value);
+  CHECK(exact(0, 0) == brute_force(law, expand(law, value), 0, 0));
+  const Landscape<double> made = exact.cast<double>();
+  CHECK(made(0, 0) == Approx(.986525).epsilon(1e-6));
+  CHECK(loss_at_infinity(made) == Approx(.988954).epsilon(1e-6));
+  CHECK(loss_at_infinity(made) == Approx(made(1e12, 0)).epsilon(1e-10));
+  // Where the slope at 0 changes its sign the best weight comes to 0, without a jump.
+  const auto best = [&](const Rational& lambda) {
+    return find_minimum_on_line(landscape(law, penalised_value(law, lambda)).cast<double>());
+  };
+  const auto slope_at_0 = [&](const Rational& lambda) {
+    return landscape(law, penalised_value(law, lambda)).gradient(0, 0)[0];
+  };
+  Rational low = Rational(4) / 100;
+  Rational high = Rational(5) / 100;
+  for (int i = 0; i < 20; ++i) {
+    const Rational middle = (low + high) / 2;
+    (slope_at_0(middle) < 0 ? low : high) = middle;
+  }
+  CHECK(to_double(high) == Approx(0.0417796887).epsilon(1e-6));
+  CHECK(best(high).alpha == 0);
+  CHECK(best(low).alpha > 0);
+  CHECK(best(low).alpha < 1e-4);
+  for (const int percent : {5, 6, 7, 8, 10, 30, 100}) {
+    CHECK(best(Rational(percent) / 100).alpha == 0);
+  }
+}
+
 TEST_CASE("topic: laws that make no sense are refused", "[topic]") {
   const auto law_of = [](const char* name, const char* value) {
     Parameters p("topic");

@@ -80,6 +80,7 @@ double enumerated_loss(const TopicWorld& w, const WholeLayer& layer) {
         if (query == 0) probability = hidden / own_words;
         if (query > 0) probability = w.random / words / own_words;
         if (query == word) probability += w.correct / own_words;
+        if (probability == 0) continue;  // attention of a query that has no key is 0/0
         loss += probability * (1 - w.label_noise) * loss_of_output(w, out, word);
         for (Index label = 1; label < w.vocabulary() && w.label_noise > 0; ++label) {
           loss += probability * w.label_noise / words * loss_of_output(w, out, label);
@@ -126,16 +127,21 @@ WholeLayer symmetric_layer(const Case& made, const AnyRung<double>& rung, const 
   const std::map<std::string, double> now = by_name(rung, x);
   const TopicWorld w = topic_world(made.parameters);
   const bool by_products = now.contains("S_00");
+  // Of the own word (0), of others of its topic (1), of other topics and [MASK] (2).
+  const auto log_weight = [&now](int kind) {
+    if (now.contains("own")) {
+      return std::log(now.at(kind == 0 ? "own" : kind == 1 ? "same" : "other"));
+    }
+    return kind == 2 ? 0.0 : now.at(kind == 0 ? "ln_alpha" : "ln_beta");
+  };
   const double root = std::sqrt(static_cast<double>(made.parameters.count("d_a", 100, 1, 100'000)));
   WholeLayer layer;
   layer.value = layer.logits = Matrix<double>::Zero(w.vocabulary(), w.vocabulary());
   if (by_products) layer.logits(0, 0) = now.at("S_00") / root;
   for (Index i = 1; i < w.vocabulary(); ++i) {
     layer.value(i, 0) = now.at("w_0");
-    if (by_products) {
-      layer.logits(0, i) = now.at("S_0w") / root;
-      layer.logits(i, 0) = now.at("S_w0") / root;
-    }
+    layer.logits(0, i) = by_products ? now.at("S_0w") / root : log_weight(2);
+    if (by_products) layer.logits(i, 0) = now.at("S_w0") / root;
     for (Index j = 1; j < w.vocabulary(); ++j) {
       const int kind = i == j ? 0 : w.topic_of(i) == w.topic_of(j) ? 1 : 2;
       layer.value(i, j) = now.at(kind == 0 ? "d" : kind == 1 ? "s" : "u");
@@ -145,7 +151,7 @@ WholeLayer symmetric_layer(const Case& made, const AnyRung<double>& rung, const 
                                                 : "S_other") /
                              root;
       } else {
-        layer.logits(i, j) = kind == 0 ? now.at("ln_alpha") : kind == 1 ? now.at("ln_beta") : 0.0;
+        layer.logits(i, j) = log_weight(kind);
       }
     }
   }

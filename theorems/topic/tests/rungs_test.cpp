@@ -232,6 +232,70 @@ TEST_CASE("topic: the optimum in digits is that in double", "[topic]") {
   }
 }
 
+TEST_CASE("topic: the optimum is the least of the landscape, at weights of 0 to infinity",
+          "[topic]") {
+  const auto weights = [](int decades, int a_decade) {
+    std::vector<double> w{0};
+    for (int i = -4 * a_decade; i <= decades * a_decade; ++i) {
+      w.push_back(std::pow(10.0, static_cast<double>(i) / a_decade));
+    }
+    return w;
+  };
+  const std::vector<double> on_line = weights(12, 20);
+  const std::vector<double> in_plane = weights(5, 12);
+  int at_0 = 0, between = 0, infinite = 0;
+  for (std::uint64_t draw = 0; draw < 200; ++draw) {
+    Stream stream(7, 0, draw);
+    const bool diagonal = draw % 4 == 0;
+    const std::uint32_t topics = 2 + stream.index(10);
+    double correct = stream.uniform();
+    double random = draw % 10 == 1 ? 0 : stream.uniform();
+    if (correct + random > 1) {
+      correct = 1 - correct;
+      random = 1 - random;
+    }
+    const std::uint32_t active = 1 + stream.index(topics - 1);
+    Parameters p("topic", Record{{"T", static_cast<int>(topics)},
+                                 {"tau", static_cast<int>(active)},
+                                 {"v", static_cast<int>(1 + stream.index(7))},
+                                 {"p_m", 0.01 + 0.99 * stream.uniform()},
+                                 {"p_c", correct},
+                                 {"p_r", random},
+                                 {"value", diagonal ? "diagonal" : "block"}});
+    if (!diagonal) p.set("lambda", std::pow(10.0, 8 * stream.uniform() - 6));
+    const AnyRung<double> rung = find_model("topic").rung("optimum", p, 1);
+    const Vector<double> x = rung.initial;
+    std::vector<double> row(rung.observables.columns.size());
+    rung.observables.read(x, 0, row);
+    const double found = row[0];
+    const auto law = topic_law<double>(p);
+    const Landscape<double> made = landscape(law, BlockValue<double>{x[0], x[1], x[2], x[3]});
+    std::vector<double> scanned =
+        diagonal ? on_grid(made, in_plane, in_plane, 1) : on_grid(made, on_line, {0.0}, 1);
+    scanned.push_back(loss_at_infinity(made));
+    INFO("draw " << draw << ", alpha " << row[8] << ", beta " << row[9]);
+    // A few roundings of a loss of order 1, or of (1/a)^2.
+    const double rounding = 1e-14 / law.kept() / law.kept();
+    CHECK(found <= *std::min_element(scanned.begin(), scanned.end()) + rounding);
+    if (x[6] > 0) CHECK(found == made(x[4], x[5]));
+    // What the search for diagonal W_V rests on.
+    const auto words = static_cast<double>(law.active * law.words);
+    if (diagonal) CHECK(x[4] < words / (1 - law.kept()));
+    ++(x[6] == 0 ? infinite : x[4] == 0 || x[5] == 0 ? at_0 : between);
+  }
+  CHECK(at_0 > 10);
+  CHECK(between > 50);
+  CHECK(infinite > 5);
+}
+
+TEST_CASE("topic: the optimum is refused where all attention has the same loss", "[topic]") {
+  const auto made = [](const Record& record) {
+    return find_model("topic").rung("optimum", Parameters("topic", record), 1);
+  };
+  CHECK_THROWS_WITH(made({{"p_c", 0}, {"p_r", 0}}), Catch::Contains("the same loss"));
+  CHECK_THROWS_WITH(made({{"value", "zero"}}), Catch::Contains("the same loss"));
+}
+
 TEST_CASE("topic: the symmetric flow is the whole flow from symmetric products", "[topic]") {
   // W_K and W_Q on rows of their own: K = Q = kappa I, S = 0 exactly.
   Training t;
