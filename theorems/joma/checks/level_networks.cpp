@@ -1,8 +1,10 @@
 #include "theorems/joma/checks/level_networks.hpp"
 
 #include <omp.h>
+#include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 
 #include "popgrad/rungs/parameters.hpp"
 #include "scalars/softmax.hpp"
@@ -22,7 +24,6 @@ constexpr Knob fewer = whole_knob("fewer", "latents that level 1 has less than l
 constexpr Knob level_set_size = whole_knob("children", "size of the sets", 2, 3, 2);
 constexpr Knob level_activation = whole_knob("phi", "0 linear, 1 ReLU, 2 GELU, 3 tanh", 0, 3, 1);
 
-constexpr double learned = 0.1;
 constexpr int orders = 8;  // of the sequences, for the latents of the wrong ones
 
 // Columns P(sequence) (y - E y)/sd(y) of the latents that vary: m times them is the covariance of
@@ -87,29 +88,37 @@ class Watched {
     return found;
   }
 
-  [[nodiscard]] LevelReading read(int steps_between_looks) const {
-    Vector<double> x = flow_.initial();
+  [[nodiscard]] Vector<double> start() const { return flow_.initial(); }
+
+  // At the first `count` shares of what is left of level 0; x ends a step behind the last.
+  [[nodiscard]] std::vector<LevelReading> read(std::size_t count, Vector<double>& x) const {
     Vector<double> slope(x.size());
+    const double decrease = level_step_share * flow_.loss(x);
     const Vector<double> first = left(x);
+    Vector<double> before = first;
     Vector<double> now = first;
-    LevelReading reading;
-    reading.units_at_start = units(x);
-    const auto looks = static_cast<int>(level_latest / (level_step * steps_between_looks));
-    for (int look = 1; look <= looks && now[0] > (1 - learned) * first[0] && !stop_asked();
-         ++look) {
-      for (int step = 0; step < steps_between_looks && !stop_asked(); ++step) {
-        flow_.rhs(x, slope, 0.0);
-        x += level_step * slope;
+    std::vector<LevelReading> readings;
+    double time = 0;
+    for (int steps = 1; readings.size() < count && !stop_asked(); ++steps) {
+      flow_.rhs(x, slope, 0.0);
+      const double step = std::min(level_longest_step, decrease / slope.squaredNorm());
+      x += step * slope;
+      time += step;
+      before = std::exchange(now, left(x));
+      const bool last = steps == level_most_steps || !now.allFinite();
+      while (readings.size() < count) {
+        const double goal = level_shares.at(readings.size()) * first[0];
+        if (now[0] > goal && !last) break;
+        const double share = now[0] <= goal ? (before[0] - goal) / (before[0] - now[0]) : 1;
+        const Vector<double> here = before + share * (now - before);
+        readings.push_back({.time = time - (1 - share) * step,
+                            .lower = here[0] / first[0],
+                            .higher = here[1] / first[1],
+                            .classes = here[2] / first[2],
+                            .wrong = here.tail(orders).sum() / first.tail(orders).sum()});
       }
-      reading.time = level_step * steps_between_looks * look;
-      now = left(x);
     }
-    reading.lower = now[0] / first[0];
-    reading.higher = now[1] / first[1];
-    reading.classes = now[2] / first[2];
-    reading.wrong = now.tail(orders).sum() / first.tail(orders).sum();
-    reading.units = units(x);
-    return reading;
+    return readings;
   }
 
  private:
@@ -161,29 +170,51 @@ MultilayerInstance<double> level_instance(const Record& parameters, std::uint64_
   return multilayer_instance(p, seed);
 }
 
-std::vector<LevelNetwork> level_networks(const Record& parameters, std::uint64_t first,
-                                         std::uint32_t count, int jobs, int steps_between_looks) {
+std::vector<LevelNetwork> level_networks(
+    const std::function<MultilayerInstance<double>(std::uint64_t seed)>& draw,
+    std::size_t uniform_readings, std::uint64_t first, std::uint32_t count, int jobs) {
   std::vector<LevelNetwork> all(count);
   std::vector<MultilayerInstance<double>> instances;
-  for (std::uint32_t i = 0; i < count; ++i)
-    instances.push_back(level_instance(parameters, first + i));
+  for (std::uint32_t i = 0; i < count; ++i) instances.push_back(draw(first + i));
   const int threads = jobs > 0 ? jobs : omp_get_num_procs();
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
   for (std::uint32_t i = 0; i < count; ++i) {
     if (stop_asked()) continue;
     MultilayerInstance<double>& instance = instances[i];
     const Stream stream(first + i, stream_of_drawn_instances, 43);
-    all[i].trained = Watched(instance, stream).read(steps_between_looks);
+    const Watched trained(instance, stream);
+    Vector<double> x = trained.start();
+    all[i].units_at_start = trained.units(x);
+    all[i].trained = trained.read(level_shares.size(), x);
+    all[i].units = trained.units(x);
     instance.shape.train_attention = false;
-    all[i].uniform = Watched(instance, stream).read(steps_between_looks);
+    const Watched uniform(instance, stream);
+    x = uniform.start();
+    all[i].uniform = uniform.read(uniform_readings, x);
   }
   throw_if_stopped();
+  const auto finite = [](const std::vector<LevelReading>& some) {
+    return std::ranges::all_of(
+        some, [](double number) { return std::isfinite(number); }, &LevelReading::classes);
+  };
   for (const LevelNetwork& network : all) {
-    if (!std::isfinite(network.trained.classes) || !std::isfinite(network.uniform.classes)) {
+    if (!finite(network.trained) || !finite(network.uniform)) {
       throw Failure("a network diverges: take a smaller step");
     }
   }
   return all;
+}
+
+std::vector<std::string> level_places(std::size_t readings_of,
+                                      const std::vector<std::string>& each) {
+  std::vector<std::string> places;
+  for (std::size_t r = 0; r < readings_of; ++r) {
+    for (const std::string& place : each) {
+      places.push_back(
+          fmt::format("{:.0f}/10 of level 0 learned, {}", 10 * (1 - level_shares.at(r)), place));
+    }
+  }
+  return places;
 }
 
 }  // namespace popgrad::joma::checks

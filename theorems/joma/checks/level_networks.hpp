@@ -2,7 +2,10 @@
 /// What networks trained on two levels of latents have learned of each level at one time, with
 /// attention trained and uniform.
 
+#include <array>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "popgrad/evidence/statement.hpp"
@@ -14,23 +17,31 @@ namespace popgrad::joma::checks {
 /// Residual of a network: P[class | sequence] - softmax(logits). What is left of a level of latents
 /// y is the sum over them of |E[residual (y - E y)]|^2/Var y, in units of that at the start.
 struct LevelReading {
-  double time = 0;  ///< at which a tenth of level 0 is learned; `level_latest` if it is not
+  double time = 0;
   double lower = 1, higher = 1;
   double classes = 1;  ///< of the classes themselves: of latents of any sequences, on average
   double wrong = 1;    ///< of level 0, with the latents of the wrong sequences, mean over orders
-  /// Variance of the hidden units along the latents, in units of that along any sequences: layers
-  /// by levels.
+};
+
+/// What is left of level 0 at the readings: it is learned to a tenth, three tenths, ... nine tenths.
+inline constexpr std::array level_shares{0.9, 0.7, 0.5, 0.3, 0.1};
+inline constexpr std::size_t half_learned = 3;  ///< readings up to the half
+
+struct LevelNetwork {
+  /// Between two steps, where level 0 is down to these shares, or after the last step; by attention.
+  std::vector<LevelReading> trained, uniform;
+  /// Of the last of `trained`: variance of the hidden units along the latents, in units of that along
+  /// any sequences (layers by levels).
   Matrix<double> units, units_at_start;
 };
 
-struct LevelNetwork {
-  LevelReading trained, uniform;  ///< by attention
-  LevelReading untrained;         ///< the start: all is left
-};
-
-/// The step of descent, and the last time.
-inline constexpr double level_step = 0.05;
-inline constexpr double level_latest = 15;
+/// Descent follows the flow in steps that lower the loss by this share of its start, by its slope,
+///   x <- x + min(level_longest_step, level_step_share loss(0)/|x'|^2) x',
+/// at most so many of them: a fixed step that is fine for the start of one network is too long for
+/// the end of another.
+inline constexpr double level_step_share = 0.04;
+inline constexpr double level_longest_step = 0.4;
+inline constexpr int level_most_steps = 400;
 
 inline constexpr Hypothesis no_fewer_above{"level 1 has no fewer latents than level 0"};
 
@@ -48,9 +59,14 @@ Index latents_to_spare(const Setting& setting);
 MultilayerInstance<double> level_instance(const Record& parameters, std::uint64_t seed);
 
 /// Networks of the seeds first .. first + count - 1, which draw the hierarchy (that of sets) and
-/// the start. The result does not depend on `jobs`. Throws std::runtime_error if one diverges.
-std::vector<LevelNetwork> level_networks(const Record& parameters, std::uint64_t first,
-                                         std::uint32_t count, int jobs,
-                                         int steps_between_looks = 4);
+/// the start, with attention trained, and uniform up to the first `uniform_readings`. The result does not
+/// depend on `jobs`. Throws std::runtime_error if one diverges.
+std::vector<LevelNetwork> level_networks(
+    const std::function<MultilayerInstance<double>(std::uint64_t seed)>& draw,
+    std::size_t uniform_readings, std::uint64_t first, std::uint32_t count, int jobs);
+
+/// "3/10 learned, " and each of these, of the first readings.
+std::vector<std::string> level_places(std::size_t readings_of,
+                                      const std::vector<std::string>& each);
 
 }  // namespace popgrad::joma::checks
