@@ -63,6 +63,13 @@ Schedule schedule(const AnyRung<double>& rung, Index tokens, double first_guess)
 
 }  // namespace
 
+Functional attention_entropy_of(const AttendedUnit& unit) {
+  return [temperature = unit.training.temperature,
+          tokens = unit.target.size()](const Vector<double>& x) {
+    return softmax_entropy(Vector<double>(x.tail(tokens) / temperature));
+  };
+}
+
 AttendedEnd train(const AttendedUnit& unit) {
   const Index d = unit.target.size();
   const AnyRung<double> rung = forget_type(PopulationFlow<double>(unit.training));
@@ -91,10 +98,7 @@ AttendedEnd train(const AttendedUnit& unit) {
   };
   AttendedEnd end;
   const std::size_t last = place(plan.end);
-  double entropy_left = 0;
-  const auto entropy = [&](const Vector<double>& x) {
-    return softmax_entropy(Vector<double>(x.tail(d) / unit.training.temperature));
-  };
+  Vector<double> logits = run.state(last).tail(d) / unit.training.temperature;
   for (Index l = 0; l < d; ++l) {
     const auto& at = plan.times[static_cast<std::size_t>(l)];
     std::array<Quantity, 3> logs;
@@ -106,15 +110,18 @@ AttendedEnd train(const AttendedUnit& unit) {
     const Quantity left = slope_at(last, l) / rate;
     const bool rising = run.state(last)[l] > run.state(0)[l];
     Quantity weight = run.at(last, [l](const Vector<double>& x) { return x[l]; });
+    // T z' = v v'.
+    const double before_end = weight.value();
     weight = rising ? weight + left : weight - left;
+    logits[l] += (weight.value() - before_end) * (weight.value() + before_end) / unit.tau;
     weight.add(ErrorPart::next_order(left.value()));
     end.weight.push_back(weight);
     end.rate.push_back(rate * Quantity(1 / unit.slope));
-    entropy_left = std::max(entropy_left,
-                            std::fabs(entropy(run.state(last)) - entropy(run.state(place(at[2])))));
   }
-  end.entropy = run.at(last, entropy);
-  end.entropy.add(ErrorPart::next_order(entropy_left));
+  end.entropy = run.at(last, attention_entropy_of(unit));
+  const double entropy_left = softmax_entropy(logits) - end.entropy.value();
+  end.entropy = end.entropy + Quantity(entropy_left, {ErrorPart::next_order(entropy_left)});
+  end.time = plan.end;
   return end;
 }
 

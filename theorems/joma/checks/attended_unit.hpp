@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "popgrad/evidence/solved.hpp"
 #include "popgrad/evidence/statement.hpp"
 #include "popgrad/scalars/quantity.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
@@ -38,8 +39,10 @@ AttendedUnit attended_unit(Activation phi, const Vector<double>& target, double 
 struct AttendedEnd {
   std::vector<Quantity> weight;  ///< v_l, extrapolated by what is left of its way
   std::vector<Quantity> rate;    ///< of ln(1/|delta_l|), over h
-  Quantity entropy;              ///< of the attention
+  Quantity entropy;              ///< of the attention, extrapolated likewise
+  double time = 0;               ///< when all have 1e-6 of their way left
 };
+Functional attention_entropy_of(const AttendedUnit& unit);
 /// Rates between |delta| = 1e-4 and 1e-5, from v' alone; parts solver, rounding, next order (what
 /// the interval before says).
 AttendedEnd train(const AttendedUnit& unit);
