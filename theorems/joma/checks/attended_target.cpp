@@ -1,6 +1,5 @@
 #include "theorems/joma/checks/attended_target.hpp"
 
-#include "scalars/softmax.hpp"
 #include "theorems/joma/checks/attended_unit.hpp"
 #include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/closed_form.hpp"
@@ -76,42 +75,6 @@ std::vector<Quantity> over_first(std::vector<Quantity> values) {
   return values;
 }
 
-double entropy_at(const Vector<double>& v, double tau) {
-  return softmax_entropy(Vector<double>(v.array().square() / tau));
-}
-
-// v' = a o G(a o v), a = exp(v^2/tau): G is the field of training at z = 0.
-AnyRung<double> law_of(const AttendedUnit& unit) {
-  const PopulationFlow<double> flow(unit.training);
-  const Index d = unit.target.size();
-  AnyRung<double> rung;
-  rung.dimension = d;
-  rung.initial = flow.initial().head(d);
-  rung.observables.read = [](const Vector<double>&, const double&, std::span<double>) {};
-  rung.field.value = [flow, d, tau = unit.tau](const Vector<double>& v, Vector<double>& slope,
-                                               const double& t) {
-    const Vector<double> a = (v.array().square() / tau).exp();
-    Vector<double> x = Vector<double>::Zero(2 * d);
-    x.head(d) = a.cwiseProduct(v);
-    Vector<double> field(2 * d);
-    flow.rhs(x, field, t);
-    slope = a.cwiseProduct(field.head(d));
-  };
-  return rung;
-}
-
-// By how much the attention entropy comes back from its least.
-Quantity rebound_of_unit(const AttendedUnit& unit, const AttendedEnd& end) {
-  return end.entropy - smallest_along(forget_type(PopulationFlow<double>(unit.training)), end.time,
-                                      1e-12, attention_entropy_of(unit));
-}
-
-Quantity rebound_of_law(const AttendedUnit& unit, const Vector<double>& last, double time) {
-  return Quantity(entropy_at(last, unit.tau)) -
-         smallest_along(law_of(unit), time, 1e-12,
-                        [tau = unit.tau](const Vector<double>& v) { return entropy_at(v, tau); });
-}
-
 // Eqn 10 with the end of the unit for its mu.
 ReducedInstance<double> eqn_10_about(const AttendedUnit& unit, const Vector<double>& last) {
   ReducedInstance<double> instance;
@@ -161,12 +124,12 @@ void judge(const AttendedUnit& unit, const AttendedEnd& end, Examination& it) {
           .unless(own_end, over_first(of_tokens([&](double mu) { return std::sqrt(exp_w(mu)); }))));
   const Vector<double> at_end = unit.target.unaryExpr(last);
   it.judge(ends, equal("attention entropy of the trained unit at its end", end.entropy,
-                       entropy_at(at_end, tau))
-                     .unless(eqn_10, entropy_at(unit.target, tau)));
+                       attention_entropy(at_end, tau))
+                     .unless(eqn_10, attention_entropy(unit.target, tau)));
   it.judge(
       comes_back,
       equal("how far the attention entropy of the trained unit comes back, by v' = a o G(a o v)",
-            rebound_of_unit(unit, end), rebound_of_law(unit, at_end, end.time))
+            rebound(unit, end), rebound_by_law(unit, at_end, end.time))
           .unless(no_bounce, 0.0)
           .unless(own_end, instead([&] {
                     return entropy_bounce_of(eqn_10_about(unit, at_end)).rebound();
@@ -184,12 +147,11 @@ void examine(const Setting& setting, Examination& it) {
   it.require(tied_logits, -unit.offset, fmt::format("off by {:.3g}", unit.offset));
   it.require(open_gate, unit.least_gate > 0,
              fmt::format("at least {:.3g} at the start and at mu", unit.least_gate));
-  const AttendedEnd end = train(unit);
   const double start = unit.training.weights.maxCoeff();
   const double least_end = attended_fixed_point(unit.target[0], unit.tau);
   it.require(below_ends, least_end - start,
              fmt::format("v(0) = {:.4g}, least end {:.4g}", start, least_end));
-  judge(unit, end, it);
+  judge(unit, train(unit), it);
 }
 
 }  // namespace

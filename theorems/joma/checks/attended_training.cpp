@@ -10,6 +10,7 @@ namespace popgrad::joma::checks {
 namespace {
 
 constexpr double training_tolerance = 1e-12;
+constexpr double entropy_tolerance = 1e-11;
 
 // When each token has 1e-3, 1e-4, 1e-5 of its way left, and when all have 1e-6.
 struct Schedule {
@@ -61,13 +62,49 @@ Schedule schedule(const AnyRung<double>& rung, Index tokens, double first_guess)
   throw Failure("the unit does not settle");
 }
 
-}  // namespace
-
-Functional attention_entropy_of(const AttendedUnit& unit) {
+Functional entropy_of(const AttendedUnit& unit) {
   return [temperature = unit.training.temperature,
           tokens = unit.target.size()](const Vector<double>& x) {
     return softmax_entropy(Vector<double>(x.tail(tokens) / temperature));
   };
+}
+
+// v' = a o G(a o v), a = exp(v^2/tau): G is the field of training at z = 0.
+AnyRung<double> law_of(const AttendedUnit& unit) {
+  const PopulationFlow<double> flow(unit.training);
+  const Index d = unit.target.size();
+  AnyRung<double> rung;
+  rung.dimension = d;
+  rung.initial = flow.initial().head(d);
+  rung.observables.read = [](const Vector<double>&, const double&, std::span<double>) {};
+  rung.field.value = [flow, d, tau = unit.tau](const Vector<double>& v, Vector<double>& slope,
+                                               const double& t) {
+    const Vector<double> a = (v.array().square() / tau).exp();
+    Vector<double> x = Vector<double>::Zero(2 * d);
+    x.head(d) = a.cwiseProduct(v);
+    Vector<double> field(2 * d);
+    flow.rhs(x, field, t);
+    slope = a.cwiseProduct(field.head(d));
+  };
+  return rung;
+}
+
+}  // namespace
+
+double attention_entropy(const Vector<double>& v, double tau_of_unit) {
+  return softmax_entropy(Vector<double>(v.array().square() / tau_of_unit));
+}
+
+Quantity rebound(const AttendedUnit& unit, const AttendedEnd& end) {
+  return end.entropy - smallest_along(forget_type(PopulationFlow<double>(unit.training)), end.time,
+                                      entropy_tolerance, entropy_of(unit));
+}
+
+Quantity rebound_by_law(const AttendedUnit& unit, const Vector<double>& last, double time) {
+  return Quantity(attention_entropy(last, unit.tau)) -
+         smallest_along(
+             law_of(unit), time, entropy_tolerance,
+             [tau = unit.tau](const Vector<double>& v) { return attention_entropy(v, tau); });
 }
 
 AttendedEnd train(const AttendedUnit& unit) {
@@ -118,7 +155,7 @@ AttendedEnd train(const AttendedUnit& unit) {
     end.weight.push_back(weight);
     end.rate.push_back(rate * Quantity(1 / unit.slope));
   }
-  end.entropy = run.at(last, attention_entropy_of(unit));
+  end.entropy = run.at(last, entropy_of(unit));
   const double entropy_left = softmax_entropy(logits) - end.entropy.value();
   end.entropy = end.entropy + Quantity(entropy_left, {ErrorPart::next_order(entropy_left)});
   end.time = plan.end;

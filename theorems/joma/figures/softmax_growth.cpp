@@ -165,8 +165,8 @@ Picture picture() {
     missed.curves.insert(missed.curves.begin(), curve(plot::band("step", "best_min", "best_max")));
     add(plot::line("step", "best"), "best clock");
     add(plot::line("step", "own").dashed(3).wide(0.8), "exp clock");
-    add(plot::line("step", "straight").dashed().wide(0.8), "attention as at the start");
-    add(plot::line("step", "of_the_time").wide(0.6), "gradients of the time");
+    add(plot::line("step", "straight").dashed().wide(0.8), "straight");
+    add(plot::line("step", "of_the_time").wide(0.6), "of the time");
   }
   return {.height = 6.2, .left = 0.13, .right = 0.96, .panels = {gaussian, uniform, missed}};
 }

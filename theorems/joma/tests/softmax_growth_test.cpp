@@ -1,4 +1,4 @@
-/// The law of Theorem 2 beside Fig 3's run: one unit against the closed form, known clocks.
+/// The law of Theorem 2 next to Fig 3's run: one unit against the closed form, known clocks.
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -65,6 +65,26 @@ TEST_CASE("softmax growth: a state on the law is found on its clock", "[joma]") 
   const Vector<double> a = (instance.logits / instance.temperature).array().exp();
   const Matrix<double> delta = a.asDiagonal() * initial_mean_gradient(instance);
   CHECK(nearest_straight(instance, law.v.front() + 7 * delta) < 1e-12);
+}
+
+TEST_CASE("softmax growth: where all classes show the same tokens the law is the run", "[joma]") {
+  // Logits of the classes stay small, so that E[g x] hardly changes.
+  ClassInstance<double> instance;
+  instance.attention = Attention::softmax;
+  instance.features.residual = false;
+  instance.temperature = 0.01;
+  instance.token_law = Vector<double>{{0.1, 0.2, 0.3, 0.4}}.replicate(1, 3);
+  instance.class_law = Vector<double>{{0.6, 0.3, 0.1}};
+  instance.decoder = Vector<double>{{1e-3, -1e-3, 5e-4}};
+  instance.weights = Matrix<double>::Zero(4, 1);
+  instance.logits = Vector<double>::Zero(4);
+  const GrowthRun run = growth_run(instance, 5000, 5000, {1});
+  REQUIRE(run.step == std::vector<double>{1860});
+  const Matrix<double>& v = run.v.back();
+  CHECK((run.attended.back() - v).norm() < 1e-12 * v.norm());
+  const double end = growth_step * run.step.back();
+  CHECK(miss_at(growth_law(instance, Attention::softmax, end, 0.5, 1e-10), v, end) < 2e-3);
+  CHECK(nearest_straight(instance, v) == Approx(0.0509).epsilon(1e-2));
 }
 
 TEST_CASE("softmax growth: the run is that of the rung gd", "[joma]") {
