@@ -48,9 +48,10 @@ const Control still_attention =
 const Control half_argument =
     sheet.control("half-argument", "W(mu^2/tau) in place of W(2 mu^2/tau)");
 const Control larger_rate = sheet.control("rate", "rates 10 % larger");
-const Control own_end =
-    sheet.control("own-end", "Eqn 10 with the unit's own end for mu, on its best clock");
 const Control no_bounce = sheet.control("no-bounce", "the entropy never falls below its end");
+
+const Rival own_end =
+    sheet.rival("own-end", "Eqn 10 with the unit's own end for mu: rates e^{w/2}", "clock");
 
 void prove(Examination& it) {
   it.judge(scaled_argument,
@@ -115,13 +116,13 @@ void judge(const AttendedUnit& unit, const AttendedEnd& end, Examination& it) {
                            .unless(eqn_10, rates_by_eqn_10)
                            .unless(still_attention, of_tokens(exp_w))
                            .unless(larger_rate, times(1.1)));
-  it.judge(
-      last_rates,
-      equal("late ratio of ln(1/|delta|) to that of the weakest token", over_first(end.rate),
-            over_first(rates))
-          .at(std::vector(places.begin() + 1, places.end()))
-          .unless(eqn_10, over_first(rates_by_eqn_10))
-          .unless(own_end, over_first(of_tokens([&](double mu) { return std::sqrt(exp_w(mu)); }))));
+  it.judge(last_rates,
+           equal("late ratio of ln(1/|delta|) to that of the weakest token", over_first(end.rate),
+                 over_first(rates))
+               .at(std::vector(places.begin() + 1, places.end()))
+               .unless(eqn_10, over_first(rates_by_eqn_10))
+               .against(own_end,
+                        over_first(of_tokens([&](double mu) { return std::sqrt(exp_w(mu)); }))));
   const Vector<double> at_end = unit.target.unaryExpr(last);
   it.judge(ends, equal("attention entropy of the trained unit at its end", end.entropy,
                        attention_entropy(at_end, tau))
@@ -131,9 +132,9 @@ void judge(const AttendedUnit& unit, const AttendedEnd& end, Examination& it) {
       equal("how far the attention entropy of the trained unit comes back, by v' = a o G(a o v)",
             rebound(unit, end), rebound_by_law(unit, at_end, end.time))
           .unless(no_bounce, 0.0)
-          .unless(own_end, instead([&] {
-                    return entropy_bounce_of(eqn_10_about(unit, at_end)).rebound();
-                  })));
+          .against(own_end, instead([&] {
+                     return entropy_bounce_of(eqn_10_about(unit, at_end)).rebound();
+                   })));
 }
 
 void examine(const Setting& setting, Examination& it) {

@@ -37,6 +37,9 @@ const Hypothesis small_start = sheet.assume("a small start");
 const Control no_half = sheet.control("no-half", "sum_k v_k^2 without its half in the logits");
 const Control own_clock = sheet.control("own-clock", "the clock of exp attention");
 
+const Rival no_attention = sheet.rival(
+    "no-attention", "v(0) + r E[g x] o exp(z(0)/T): attention stays as it starts", "rate r");
+
 const Knob temperature =
     sheet.knob(logarithmic_knob("temperature", "of attention", 0.35, 0.8, 0.5));
 const Knob law_of_tokens =
@@ -80,6 +83,7 @@ Quantity miss_on_exp_clock(const ClassInstance<double>& instance, const Matrix<d
 }
 
 std::vector<Quantity> over(std::vector<Quantity> misses, const std::vector<Quantity>& others) {
+  misses.resize(std::min(misses.size(), others.size()));
   for (std::size_t i = 0; i < misses.size(); ++i) misses[i] = misses[i] / others[i];
   return misses;
 }
@@ -110,7 +114,8 @@ void examine(const Setting& setting, Examination& it) {
       own_law,
       below("miss of the law over that of attention as it starts", over(law, straight), 1)
           .at(std::vector(places.begin(), places.begin() + ranges_of_start))
-          .unless(no_half, [&] { return over(misses_on_best_clock(instance, run, 1), straight); }));
+          .unless(no_half, [&] { return over(misses_on_best_clock(instance, run, 1), straight); })
+          .against(no_attention, [&] { return over(straight, law); }));
   const auto along = [&](const std::vector<Matrix<double>>& ways) {
     std::vector<Quantity> misses;
     for (std::size_t i = 0; i < ways.size(); ++i) {
@@ -123,7 +128,8 @@ void examine(const Setting& setting, Examination& it) {
   it.judge(of_the_time,
            below("the same, gradients and logits of the time", over(attended, unattended), 1)
                .at(places)
-               .unless(no_half, [&] { return over(along(run.doubled), unattended); }));
+               .unless(no_half, [&] { return over(along(run.doubled), unattended); })
+               .against(no_attention, [&] { return over(unattended, attended); }));
   const Quantity on_exp_clock =
       miss_on_exp_clock(instance, run.v[middle], growth_step * run.step[middle]);
   it.judge(other_clock,
