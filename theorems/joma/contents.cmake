@@ -48,6 +48,7 @@ set(loops
 # The checks (checks/NAME.cpp) that compute for long by themselves.
 set(optimised
   approach
+  attended_training
   clock_change
   clocks
   entropy_bounce

@@ -11,7 +11,7 @@ Theory theory() {
   return {.model = make_model(),
           .statements = here::statements(),
           .errata = {here::summed_condition(), here::logits_too_large(), here::target_at_rest(),
-                     here::clock_of_figure(), here::sets_for_tree()},
+                     here::clock_of_figure()},
           .figures = figures::all()};
 }
 

@@ -10,6 +10,7 @@ namespace popgrad::joma::checks {
 namespace {
 
 constexpr double training_tolerance = 1e-12;
+constexpr double entropy_tolerance = 1e-11;
 
 // When each token has 1e-3, 1e-4, 1e-5 of its way left, and when all have 1e-6.
 struct Schedule {
@@ -61,7 +62,50 @@ Schedule schedule(const AnyRung<double>& rung, Index tokens, double first_guess)
   throw Failure("the unit does not settle");
 }
 
+Functional entropy_of(const AttendedUnit& unit) {
+  return [temperature = unit.training.temperature,
+          tokens = unit.target.size()](const Vector<double>& x) {
+    return softmax_entropy(Vector<double>(x.tail(tokens) / temperature));
+  };
+}
+
+// v' = a o G(a o v), a = exp(v^2/tau): G is the field of training at z = 0.
+AnyRung<double> law_of(const AttendedUnit& unit) {
+  const PopulationFlow<double> flow(unit.training);
+  const Index d = unit.target.size();
+  AnyRung<double> rung;
+  rung.dimension = d;
+  rung.initial = flow.initial().head(d);
+  rung.observables.read = [](const Vector<double>&, const double&, std::span<double>) {};
+  rung.field.value = [flow, d, tau = unit.tau](const Vector<double>& v, Vector<double>& slope,
+                                               const double& t) {
+    const Vector<double> a = (v.array().square() / tau).exp();
+    Vector<double> x = Vector<double>::Zero(2 * d);
+    x.head(d) = a.cwiseProduct(v);
+    Vector<double> field(2 * d);
+    flow.rhs(x, field, t);
+    slope = a.cwiseProduct(field.head(d));
+  };
+  return rung;
+}
+
 }  // namespace
+
+double attention_entropy(const Vector<double>& v, double tau_of_unit) {
+  return softmax_entropy(Vector<double>(v.array().square() / tau_of_unit));
+}
+
+Quantity rebound(const AttendedUnit& unit, const AttendedEnd& end) {
+  return end.entropy - smallest_along(forget_type(PopulationFlow<double>(unit.training)), end.time,
+                                      entropy_tolerance, entropy_of(unit));
+}
+
+Quantity rebound_by_law(const AttendedUnit& unit, const Vector<double>& last, double time) {
+  return Quantity(attention_entropy(last, unit.tau)) -
+         smallest_along(
+             law_of(unit), time, entropy_tolerance,
+             [tau = unit.tau](const Vector<double>& v) { return attention_entropy(v, tau); });
+}
 
 AttendedEnd train(const AttendedUnit& unit) {
   const Index d = unit.target.size();
@@ -91,10 +135,7 @@ AttendedEnd train(const AttendedUnit& unit) {
   };
   AttendedEnd end;
   const std::size_t last = place(plan.end);
-  double entropy_left = 0;
-  const auto entropy = [&](const Vector<double>& x) {
-    return softmax_entropy(Vector<double>(x.tail(d) / unit.training.temperature));
-  };
+  Vector<double> logits = run.state(last).tail(d) / unit.training.temperature;
   for (Index l = 0; l < d; ++l) {
     const auto& at = plan.times[static_cast<std::size_t>(l)];
     std::array<Quantity, 3> logs;
@@ -106,15 +147,18 @@ AttendedEnd train(const AttendedUnit& unit) {
     const Quantity left = slope_at(last, l) / rate;
     const bool rising = run.state(last)[l] > run.state(0)[l];
     Quantity weight = run.at(last, [l](const Vector<double>& x) { return x[l]; });
+    // T z' = v v'.
+    const double before_end = weight.value();
     weight = rising ? weight + left : weight - left;
+    logits[l] += (weight.value() - before_end) * (weight.value() + before_end) / unit.tau;
     weight.add(ErrorPart::next_order(left.value()));
     end.weight.push_back(weight);
     end.rate.push_back(rate * Quantity(1 / unit.slope));
-    entropy_left = std::max(entropy_left,
-                            std::fabs(entropy(run.state(last)) - entropy(run.state(place(at[2])))));
   }
-  end.entropy = run.at(last, entropy);
-  end.entropy.add(ErrorPart::next_order(entropy_left));
+  end.entropy = run.at(last, entropy_of(unit));
+  const double entropy_left = softmax_entropy(logits) - end.entropy.value();
+  end.entropy = end.entropy + Quantity(entropy_left, {ErrorPart::next_order(entropy_left)});
+  end.time = plan.end;
   return end;
 }
 

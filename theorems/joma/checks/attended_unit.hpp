@@ -38,10 +38,17 @@ AttendedUnit attended_unit(Activation phi, const Vector<double>& target, double 
 struct AttendedEnd {
   std::vector<Quantity> weight;  ///< v_l, extrapolated by what is left of its way
   std::vector<Quantity> rate;    ///< of ln(1/|delta_l|), over h
-  Quantity entropy;              ///< of the attention
+  Quantity entropy;              ///< of the attention, extrapolated likewise
+  double time = 0;               ///< when all have 1e-6 of their way left
 };
 /// Rates between |delta| = 1e-4 and 1e-5, from v' alone; parts solver, rounding, next order (what
 /// the interval before says).
 AttendedEnd train(const AttendedUnit& unit);
+/// Of softmax(v^2/tau_of_unit), in nats.
+double attention_entropy(const Vector<double>& v, double tau_of_unit);
+/// By how much the attention entropy ends above its least: of the trained unit,
+Quantity rebound(const AttendedUnit& unit, const AttendedEnd& end);
+/// and until `time` by v' = a o G(a o v), a = exp(v^2/tau), which ends at `last`.
+Quantity rebound_by_law(const AttendedUnit& unit, const Vector<double>& last, double time);
 
 }  // namespace popgrad::joma::checks

@@ -9,6 +9,5 @@ Erratum summed_condition();
 Erratum logits_too_large();
 Erratum target_at_rest();
 Erratum clock_of_figure();
-Erratum sets_for_tree();
 
 }  // namespace popgrad::joma::checks

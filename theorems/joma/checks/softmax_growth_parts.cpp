@@ -2,7 +2,7 @@
 
 #include "popgrad/solving/solve.hpp"
 #include "theorems/joma/checks/prelude.hpp"
-#include "theorems/joma/rungs/stationary_flow.hpp"
+#include "theorems/joma/rungs/rung_parts.hpp"
 
 namespace popgrad::joma::checks {
 
@@ -14,45 +14,85 @@ double miss_of(const Matrix<double>& predicted, const Matrix<double>& v, const M
   return (predicted - v).norm() / (v - v0).norm();
 }
 
+// State v (M_C x K) by columns, then z.
+AnyRung<double> rung_of_law(const ClassInstance<double>& instance, Attention attention,
+                            double halves) {
+  const Index d = instance.tokens();
+  const Index n = d * instance.units();
+  AnyRung<double> rung;
+  rung.dimension = n + d;
+  std::vector<std::string> names;
+  add_weight_names(d, instance.units(), false, names);
+  add_logit_names(d, names);
+  rung.state_names = std::move(names);
+  rung.observables.read = [](const Vector<double>&, const double&, std::span<double>) {};
+  rung.initial.resize(n + d);
+  rung.initial << instance.weights.topRows(d).reshaped(), instance.logits;
+  rung.field.value = [d, n, halves, softmax = attention == Attention::softmax,
+                      temperature = instance.temperature, delta = initial_mean_gradient(instance),
+                      mean = Vector<double>(instance.token_law * instance.class_law)](
+                         const Vector<double>& x, Vector<double>& slope, const double&) {
+    Vector<double> a = (x.tail(d) / temperature).array().exp();
+    if (softmax) a /= mean.dot(a);
+    const Matrix<double> rate = a.asDiagonal() * delta;
+    Vector<double> squares = x.head(n).reshaped(d, delta.cols()).cwiseProduct(rate).rowwise().sum();
+    if (softmax) squares -= Vector<double>(squares.sum() * mean.cwiseProduct(a));
+    slope.head(n) = rate.reshaped();
+    slope.tail(d) = 2 * halves / temperature * squares;
+  };
+  return rung;
+}
+
 }  // namespace
 
 GrowthRun growth_run(const ClassInstance<double>& instance, std::uint64_t steps,
-                     std::uint64_t every, double until) {
+                     std::uint64_t every, const std::vector<double>& until) {
   const PopulationFlow<double> flow(instance);
+  const Index d = instance.tokens();
+  const Vector<double> mean = instance.token_law * instance.class_law;
   Vector<double> x = flow.initial();
   Vector<double> slope(x.size());
-  const double twice_square = 2 * instance.temperature * instance.temperature;
+  const auto zero = Matrix<double>::Zero(d, instance.units());
+  Matrix<double> attended = zero;
+  Matrix<double> unattended = zero;
+  Matrix<double> doubled = zero;
   GrowthRun run;
-  for (std::uint64_t step = 1; step <= steps; ++step) {
+  auto next = until.begin();
+  for (std::uint64_t step = 1; step <= steps && next != until.end(); ++step) {
     throw_if_stopped();
+    const Matrix<double> gradient = flow.mean_gradient(x);
+    const auto add = [&](Matrix<double>& way, const Vector<double>& logits) {
+      const Vector<double> a = (logits / instance.temperature).array().exp();
+      way += growth_step / mean.dot(a) * (a.asDiagonal() * gradient);
+    };
+    const Vector<double> z = flow.logits(x);
+    add(attended, z);
+    add(unattended, instance.logits);
+    add(doubled, 2 * z - instance.logits);
     flow.rhs(x, slope, 0.0);
     x += growth_step * slope;
     if (!x.allFinite()) throw Failure("descent diverges: take a smaller step");
     const auto v = x.head(instance.weights.size())
                        .reshaped(instance.weights.rows(), instance.units())
-                       .topRows(instance.tokens());
+                       .topRows(d);
     const Vector<double> squares = v.rowwise().squaredNorm();
-    const double range = (squares.maxCoeff() - squares.minCoeff()) / twice_square;
-    if (step % every != 0 && range < until) continue;
+    const double range = (squares.maxCoeff() - squares.minCoeff()) /
+                         (2 * instance.temperature * instance.temperature);
+    if (step % every != 0 && range < *next) continue;
+    if (range >= *next) ++next;
     run.step.push_back(static_cast<double>(step));
     run.range.push_back(range);
     run.v.emplace_back(v);
-    if (range >= until) break;
+    run.attended.push_back(attended);
+    run.unattended.push_back(unattended);
+    run.doubled.push_back(doubled);
   }
   return run;
 }
 
-GrowthLaw growth_law(const ClassInstance<double>& instance, double end, double halves,
-                     double tolerance) {
-  ReducedInstance<double> frozen;
-  frozen.target = initial_mean_gradient(instance);
-  frozen.start = instance.weights.topRows(instance.tokens());
-  // z/T = z(0)/T + halves sum_k (v_k^2 - v_k(0)^2)/T^2 is what `stationary` makes of a temperature
-  // of T/sqrt(2 halves).
-  const double factor = std::sqrt(2 * halves);
-  frozen.logits = instance.logits / factor;
-  frozen.tau = 2 * std::pow(instance.temperature / factor, 2);
-  const AnyRung<double> rung = forget_type(StationaryFlow<double>(frozen));
+GrowthLaw growth_law(const ClassInstance<double>& instance, Attention attention, double end,
+                     double halves, double tolerance) {
+  const AnyRung<double> rung = rung_of_law(instance, attention, halves);
   SolveRequest<double> request;
   request.end = end;
   request.save_at = equally_spaced(0.0, end, times_of_law);
@@ -78,8 +118,8 @@ GrowthLaw growth_law(const ClassInstance<double>& instance, double end, double h
     if (!path.states[i].allFinite()) break;
     law.s.push_back(path.t[i]);
     law.v.emplace_back(path.states[i]
-                           .head(frozen.target.size())
-                           .reshaped(frozen.target.rows(), frozen.target.cols()));
+                           .head(instance.tokens() * instance.units())
+                           .reshaped(instance.tokens(), instance.units()));
   }
   return law;
 }
@@ -107,11 +147,16 @@ double miss_at(const GrowthLaw& law, const Matrix<double>& v, double t) {
   return miss_of(law.v[k], v, law.v.front());
 }
 
+double miss_at_best_rate(const Matrix<double>& way, const Matrix<double>& v,
+                         const Matrix<double>& v0) {
+  const double rate = way.cwiseProduct(v - v0).sum() / way.squaredNorm();
+  return miss_of(v0 + rate * way, v, v0);
+}
+
 double nearest_straight(const ClassInstance<double>& instance, const Matrix<double>& v) {
-  const Matrix<double> v0 = instance.weights.topRows(instance.tokens());
-  const Matrix<double> delta = initial_mean_gradient(instance);
-  const double s = delta.cwiseProduct(v - v0).sum() / delta.squaredNorm();
-  return miss_of(v0 + s * delta, v, v0);
+  const Vector<double> a = (instance.logits / instance.temperature).array().exp();
+  return miss_at_best_rate(a.asDiagonal() * initial_mean_gradient(instance), v,
+                           instance.weights.topRows(instance.tokens()));
 }
 
 }  // namespace popgrad::joma::checks

@@ -1,6 +1,7 @@
 // Fig 3 as it was run: four components of one unit's weights under softmax attention with linear
-// phi, next to Theorem 2's law with the gradients of the start, on the best clock and on that of
-// exp attention; what each misses of all weights.
+// phi, next to Theorem 2's law with the gradients of the start, for softmax attention on the best
+// clock and for exp attention on its own; what each misses of all weights, and what attention as it
+// starts and the gradients of the time do.
 
 #include <fmt/format.h>
 
@@ -33,26 +34,32 @@ constexpr std::array laws{Law{TokenLaw::gaussian, "Gaussian", "gaussian"},
 std::string token_of(Index l) { return fmt::format("token {}", l); }
 
 struct Misses {
-  double best = 0, own = 0, straight = 0;
+  double best = 0, own = 0, straight = 0, of_the_time = 0;
 };
 
 // One start of one law: components on the way, and what is missed.
 struct Way {
   parts::GrowthRun run;
-  parts::GrowthLaw law;
+  parts::GrowthLaw softmax, exp;
   std::vector<Misses> missed;
 };
 
 Way way(TokenLaw law, std::uint64_t seed) {
   const ClassInstance<double> instance = invariant_instance(law, seed);
   Way found;
-  found.run = parts::growth_run(instance, last_step, every, HUGE_VAL);
-  found.law = parts::growth_law(instance, last_step * parts::growth_step, 0.5, tolerance);
+  found.run = parts::growth_run(instance, last_step, every, {HUGE_VAL});
+  const auto law_of = [&](Attention attention) {
+    return parts::growth_law(instance, attention, last_step * parts::growth_step, 0.5, tolerance);
+  };
+  found.softmax = law_of(Attention::softmax);
+  found.exp = law_of(Attention::exp);
   for (std::size_t i = 0; i < found.run.v.size(); ++i) {
     const Matrix<double>& v = found.run.v[i];
-    found.missed.push_back({parts::nearest(found.law, v).miss,
-                            parts::miss_at(found.law, v, parts::growth_step * found.run.step[i]),
-                            parts::nearest_straight(instance, v)});
+    found.missed.push_back({parts::nearest(found.softmax, v).miss,
+                            parts::miss_at(found.exp, v, parts::growth_step * found.run.step[i]),
+                            parts::nearest_straight(instance, v),
+                            parts::miss_at_best_rate(found.run.attended[i], v,
+                                                     instance.weights.topRows(instance.tokens()))});
   }
   return found;
 }
@@ -63,15 +70,15 @@ FigureTable components(const Way& found) {
   for (const Index l : shown) {
     table.block(token_of(l));
     for (std::size_t i = 0; i < found.run.v.size(); ++i) {
-      const parts::NearestGrowth best = parts::nearest(found.law, found.run.v[i]);
-      const auto at = [&](double s) {
-        const auto k = std::lower_bound(found.law.s.begin(), found.law.s.end(), s);
-        return k == found.law.s.end()
-                   ? std::nan("")
-                   : found.law.v[static_cast<std::size_t>(k - found.law.s.begin())](l, 0);
+      const parts::NearestGrowth best = parts::nearest(found.softmax, found.run.v[i]);
+      const auto at = [l](const parts::GrowthLaw& law, double s) {
+        const auto k = std::lower_bound(law.s.begin(), law.s.end(), s);
+        return k == law.s.end() ? std::nan("")
+                                : law.v[static_cast<std::size_t>(k - law.s.begin())](l, 0);
       };
-      table.add("step", found.run.step[i], "v", found.run.v[i](l, 0), "best_clock", at(best.s),
-                "exp_clock", at(parts::growth_step * found.run.step[i]));
+      table.add("step", found.run.step[i], "v", found.run.v[i](l, 0), "best_clock",
+                at(found.softmax, best.s), "exp_clock",
+                at(found.exp, parts::growth_step * found.run.step[i]));
     }
   }
   return table;
@@ -82,7 +89,8 @@ void add_misses(FigureTable& table, const std::vector<Way>& all) {
     std::vector<Cell> row{{"step", all.front().run.step[i]}};
     for (const auto& [name, kind] : {std::pair{"best", &Misses::best},
                                      {"own", &Misses::own},
-                                     {"straight", &Misses::straight}}) {
+                                     {"straight", &Misses::straight},
+                                     {"of_the_time", &Misses::of_the_time}}) {
       std::vector<double> values;
       for (const Way& each : all) values.push_back(each.missed[i].*kind);
       const auto [median, least, largest] = spread(values);
@@ -144,7 +152,7 @@ Picture picture() {
   Panel missed{.title = "(c) missed of the change of all v, 10 starts",
                .x = gaussian.x,
                .y = {.label = "share missed", .range = "1e-3:100", .logarithmic = true},
-               .key = "top left maxrows 3 width -2",
+               .key = "top left maxrows 4 width -2",
                .curves = {},
                .guides = {{.y = "0.1"}}};
   for (const Law& law : laws) {
@@ -158,6 +166,7 @@ Picture picture() {
     add(plot::line("step", "best"), "best clock");
     add(plot::line("step", "own").dashed(3).wide(0.8), "exp clock");
     add(plot::line("step", "straight").dashed().wide(0.8), "straight");
+    add(plot::line("step", "of_the_time").wide(0.6), "of the time");
   }
   return {.height = 6.2, .left = 0.13, .right = 0.96, .panels = {gaussian, uniform, missed}};
 }

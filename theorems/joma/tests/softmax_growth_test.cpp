@@ -1,4 +1,4 @@
-/// The law of Theorem 2 beside Fig 3's run: one unit against the closed form, known clocks.
+/// The law of Theorem 2 next to Fig 3's run: one unit against the closed form, known clocks.
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -34,7 +34,7 @@ TEST_CASE("softmax growth: one unit follows erf(v/sqrt tau) up to its blow-up", 
   const Vector<double> delta = initial_mean_gradient(instance).col(0);
   const double root = std::sqrt(2.0) * instance.temperature;  // of tau
   const double blow_up = root * std::sqrt(std::numbers::pi) / 2 / delta.cwiseAbs().maxCoeff();
-  const GrowthLaw law = growth_law(instance, 10 * blow_up, 0.5, 1e-10);
+  const GrowthLaw law = growth_law(instance, Attention::exp, 10 * blow_up, 0.5, 1e-10);
   CHECK(law.s.back() < (1 + 1e-9) * blow_up);
   CHECK(law.s.back() > (1 - 1e-6) * blow_up);
   for (std::size_t i = 0; i < law.s.size(); i += 40) {
@@ -46,14 +46,14 @@ TEST_CASE("softmax growth: one unit follows erf(v/sqrt tau) up to its blow-up", 
   // Without the half the exponent is that of half the temperature squared.
   ClassInstance<double> colder = instance;
   colder.temperature /= std::sqrt(2.0);
-  const GrowthLaw other = growth_law(colder, blow_up / 2, 0.5, 1e-10);
-  const GrowthLaw doubled = growth_law(instance, blow_up / 2, 1, 1e-10);
+  const GrowthLaw other = growth_law(colder, Attention::exp, blow_up / 2, 0.5, 1e-10);
+  const GrowthLaw doubled = growth_law(instance, Attention::exp, blow_up / 2, 1, 1e-10);
   CHECK((other.v.back() - doubled.v.back()).norm() < 1e-8 * other.v.back().norm());
 }
 
 TEST_CASE("softmax growth: a state on the law is found on its clock", "[joma]") {
   const ClassInstance<double> instance = invariant_instance(TokenLaw::gaussian, 1);
-  const GrowthLaw law = growth_law(instance, 30, 0.5, 1e-9);
+  const GrowthLaw law = growth_law(instance, Attention::softmax, 30, 0.5, 1e-9);
   const NearestGrowth exact = nearest(law, law.v[100]);
   CHECK(exact.miss == 0);
   CHECK(exact.s == law.s[100]);
@@ -62,13 +62,34 @@ TEST_CASE("softmax growth: a state on the law is found on its clock", "[joma]") 
   const NearestGrowth between = nearest(law, (law.v[100] + law.v[101]) / 2);
   CHECK(between.miss > 1e-3);
   CHECK(between.miss - between.gap < 1e-3 * between.miss + 1e-4);
-  const Matrix<double> delta = initial_mean_gradient(instance);
+  const Vector<double> a = (instance.logits / instance.temperature).array().exp();
+  const Matrix<double> delta = a.asDiagonal() * initial_mean_gradient(instance);
   CHECK(nearest_straight(instance, law.v.front() + 7 * delta) < 1e-12);
+}
+
+TEST_CASE("softmax growth: where all classes show the same tokens the law is the run", "[joma]") {
+  // Logits of the classes stay small, so that E[g x] hardly changes.
+  ClassInstance<double> instance;
+  instance.attention = Attention::softmax;
+  instance.features.residual = false;
+  instance.temperature = 0.01;
+  instance.token_law = Vector<double>{{0.1, 0.2, 0.3, 0.4}}.replicate(1, 3);
+  instance.class_law = Vector<double>{{0.6, 0.3, 0.1}};
+  instance.decoder = Vector<double>{{1e-3, -1e-3, 5e-4}};
+  instance.weights = Matrix<double>::Zero(4, 1);
+  instance.logits = Vector<double>::Zero(4);
+  const GrowthRun run = growth_run(instance, 5000, 5000, {1});
+  REQUIRE(run.step == std::vector<double>{1860});
+  const Matrix<double>& v = run.v.back();
+  CHECK((run.attended.back() - v).norm() < 1e-12 * v.norm());
+  const double end = growth_step * run.step.back();
+  CHECK(miss_at(growth_law(instance, Attention::softmax, end, 0.5, 1e-10), v, end) < 2e-3);
+  CHECK(nearest_straight(instance, v) == Approx(0.0509).epsilon(1e-2));
 }
 
 TEST_CASE("softmax growth: the run is that of the rung gd", "[joma]") {
   const ClassInstance<double> instance = invariant_instance(TokenLaw::uniform, 2);
-  const GrowthRun run = growth_run(instance, 120, 40, HUGE_VAL);
+  const GrowthRun run = growth_run(instance, 120, 40, {HUGE_VAL});
   REQUIRE(run.step == std::vector<double>{40, 80, 120});
   const AnyRung<double> rung = forget_type(PopulationFlow<double>(instance));
   WalkRequest request;
@@ -88,9 +109,9 @@ TEST_CASE("softmax growth: the run is that of the rung gd", "[joma]") {
   }
   CHECK(run.range.back() ==
         Approx((largest - least) / (2 * instance.temperature * instance.temperature)));
-  // It ends where the range is reached.
-  const GrowthRun shorter = growth_run(instance, 1000, 1000, run.range[1]);
-  CHECK(shorter.step == std::vector<double>{80});
+  // It is saved where each range is reached, and ends at the last.
+  const GrowthRun shorter = growth_run(instance, 1000, 1000, {run.range[0], run.range[1]});
+  CHECK(shorter.step == std::vector<double>{40, 80});
 }
 
 }  // namespace softmax_growth_test
