@@ -74,6 +74,12 @@ LeadingToken::LeadingToken(TrainingInstance<double> training) : training_(std::m
   flow_ = std::make_shared<ReducedFlow<double>>(training_);
 }
 
+LeadingToken LeadingToken::of_class(Index n) const {
+  LeadingToken other = *this;
+  other.choose(n);
+  return other;
+}
+
 void LeadingToken::choose_richest() {
   const Layout layout = lay_out(training_.classes, true);
   std::vector<Index> distinct(static_cast<std::size_t>(training_.classes.classes()), 0);
@@ -155,10 +161,6 @@ double LeadingToken::least_loss(const Vector<double>& x) const {
 Index LeadingToken::members() const {
   const std::vector<Index>& query = training_.classes.query;
   return std::count(query.begin(), query.end(), query[static_cast<std::size_t>(n_)]);
-}
-
-double LeadingToken::loss_of_commons() const {
-  return static_cast<double>(members()) / static_cast<double>(common_.size());
 }
 
 double LeadingToken::rise(const Vector<double>& x) const {

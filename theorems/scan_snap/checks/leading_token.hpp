@@ -25,11 +25,16 @@ class LeadingToken {
   /// Of a training, the class with most distinct tokens; B_n is tracked. Throws as above.
   explicit LeadingToken(TrainingInstance<double> training);
 
+  /// The same of another class; `leader()` is -1 if it has no distinct token.
+  [[nodiscard]] LeadingToken of_class(Index n) const;
+
   [[nodiscard]] const TrainingInstance<double>& training() const { return training_; }
   [[nodiscard]] const ReducedFlow<double>& flow() const { return *flow_; }
+  [[nodiscard]] Index number() const { return n_; }       ///< n
   [[nodiscard]] Index leader() const { return leader_; }  ///< entry of l0
   /// Entries of the distinct tokens of n but l0.
   [[nodiscard]] const std::vector<Index>& others() const { return others_; }
+  [[nodiscard]] const std::vector<Index>& commons() const { return common_; }
   /// P(l0|n) over the largest P(l|n) of another distinct token; infinite without one.
   [[nodiscard]] double lead() const;
 
@@ -53,9 +58,6 @@ class LeadingToken {
   [[nodiscard]] double least_loss(const Vector<double>& x) const;
   /// K_m: classes of the query of n.
   [[nodiscard]] Index members() const;
-  /// -dz/dB_n of a common token of n in the end: K_m over their number, as the largest loses most.
-  /// Infinite without common tokens.
-  [[nodiscard]] double loss_of_commons() const;
   /// d ln f_nl0/dB_n.
   [[nodiscard]] double rise(const Vector<double>& x) const;
 

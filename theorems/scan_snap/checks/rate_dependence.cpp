@@ -1,6 +1,8 @@
+#include <array>
 #include <boost/math/tools/roots.hpp>
 #include <cmath>
 
+#include "theorems/scan_snap/checks/decoder_clock.hpp"
 #include "theorems/scan_snap/checks/leading_token.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
 
@@ -10,37 +12,49 @@ namespace {
 Statement sheet{
     .id = "scan-snap.rate-dependence",
     .paper = "arXiv 2305.16380, Eqn 10, Theorem 4, Section 6, Appendix F",
-    .status = "stated in source, derived here from Eqn 10",
+    .status = "stated in source, derived and corrected here from Eqn 10",
     .about = "the reduced flow",
     .theorem = R"(
 States depend on the rates and on t through
   Gamma = (eta_Z/eta_Y) K (M-1)^2 h(t/K)^2/2
 only, and B_n rises with Gamma. With q = d ln h/d ln t, which falls from 1 to 0,
-  d ln B_n/d ln eta_Y = (2 q - 1) d ln B_n/d ln eta_Z,  d ln B_n/d ln eta_Z > 0:
-(a) both rates up by one factor: B_n(t) larger, at t0 ~ 1/eta_Y the same, so that of the rates
-B_n(t0) depends on eta_Y/eta_Z only, with which it falls; (b) eta_Y up at fixed eta_Z: smaller
-B_n once q < 1/2, and larger before. The change is at y = M h,
+  d ln B_n/d ln eta_Z = w (xi_n/gamma) Gamma/B_n > 0
+  d ln B_n/d ln eta_Y = (2 q - 1) d ln B_n/d ln eta_Z:
+(a) both rates up by one factor: B_n(t) larger, by 2 q in place of 2 q - 1; at t0 ~ 1/eta_Y it is
+the same, so that of the rates B_n(t0) depends on eta_Y/eta_Z only; (b) eta_Y up at fixed eta_Z:
+larger B_n first, and smaller once q < 1/2. The change is at y = M h,
   e^y (y - 2) = (M-1) y - 2,
-before t0. Where B_n falls, the entropy of attention on distinct tokens rises.)",
+before t0. With c_l the attention of n on its distinct tokens, of sum 1, and H its entropy
+  dH/dB_n = -sum_l c_l (ln c_l + H) f_nl^2 < 0.
+B_n(t0) is no function of K, M and eta_Y/eta_Z: as eta_Z/eta_Y -> 0 it is w Gamma times xi_n/gamma
+at the start, which depends on P, by C0 = 1/((K-1) f_c^4) where there is one common token.)",
     .hypotheses = {learns},
     .reaches = {EvidenceKind::numerical},
     .knobs = {class_count, common_count, distinct_count, common_weight, vocabulary, rate_ratio},
     .reads = "reduced"};
 
-const Clause one_variable = sheet.clause("B_n a function of (eta_Z/eta_Y) h^2");
-const Clause slope = sheet.clause("eta_Y acts 2 q - 1 times as eta_Z does");
-const Clause helps_then_harms = sheet.clause("helps first, then harms");
+const Clause one_variable = sheet.clause("B_n a function of (eta_Z/eta_Y) h^2, for one P");
+const Clause rises = sheet.clause("rising with eta_Z");
+const Clause slope = sheet.clause(
+    "2 q times as much with both rates, 2 q - 1 times with eta_Y, which helps first, then harms");
 const Clause turns = sheet.clause("from before t0");
-const Clause both_help = sheet.clause("both rates together help");
-const Clause entropy_follows = sheet.clause("entropy falls where B_n rises");
+const Clause entropy_follows = sheet.clause("entropy falls as B_n rises");
+const Clause on_law = sheet.clause("B_n(t0) depends on P too, not on K, M, eta_Y/eta_Z only");
 
 const Hypothesis many_tokens = sheet.assume("M > 7");
 
 const Control power_of_h = sheet.control("power-of-h", "B_n a function of (eta_Z/eta_Y) h^1.9");
 const Control power_of_ratio =
     sheet.control("power-of-ratio", "B_n a function of (eta_Z/eta_Y)^1.1 h^2");
-const Control lower_order = sheet.control("lower-order", "1.9 q - 1 for 2 q - 1");
+const Control lower_order = sheet.control("lower-order", "1.9 q for 2 q");
 const Control at_t0 = sheet.control("at-t0", "more eta_Y begins to harm at t0");
+const Control larger = sheet.control("larger", "xi_n 10 % larger");
+const Control first_power = sheet.control("first-power", "f_nl for f_nl^2 in dH/dB_n");
+
+const Rival in_proportion =
+    sheet.rival("in-proportion", "features at rest: B_n in proportion to Gamma", "a rate");
+const Rival of_k_m_and_rates =
+    sheet.rival("k-m-and-rates", "B_n(t0) is given by K, M and eta_Y/eta_Z only", "its value");
 
 constexpr double tolerance = 1e-12;
 
@@ -49,27 +63,11 @@ struct Rates {
   double decoder = 1, attention = 1;
 };
 
-// Steps t of batch 1 and y = M h, one from the other, and d ln h/d ln t.
-struct DecoderClock {
-  double m, k, rate;
-  [[nodiscard]] double y(double t) const { return m * decoder_scale(m, rate, t / k); }
-  [[nodiscard]] double t(double y) const { return k * (std::expm1(y) + (m - 1) * y) / (m * rate); }
-  [[nodiscard]] double order(double y) const {
-    return (std::expm1(y) + (m - 1) * y) / (y * (m - 1 + std::exp(y)));
-  }
-};
-
 LeadingToken with_rates(const LeadingToken& token, Rates factor) {
   TrainingInstance<double> training = token.training();
   training.decoder_rate *= factor.decoder;
   training.attention_rate *= factor.attention;
   return LeadingToken(std::move(training));
-}
-
-DecoderClock clock_of(const LeadingToken& token) {
-  const TrainingInstance<double>& training = token.training();
-  return {static_cast<double>(training.classes.tokens),
-          static_cast<double>(training.classes.classes()), training.decoder_rate};
 }
 
 // y where d ln h/d ln t = 1/2, M > 7.
@@ -82,53 +80,67 @@ double turning_point(double m) {
   return (low + high) / 2;
 }
 
-// B_n, or another number of a state, at `times` with the rates of the instance times `factor`.
-std::vector<Quantity> read(const LeadingToken& token, Rates factor,
-                           const std::vector<double>& times,
-                           double (LeadingToken::*number)(const Vector<double>&) const) {
+// B_n and the entropy of attention on distinct tokens at `times`, with the rates times `factor`.
+struct AtTimes {
+  std::vector<Quantity> growth, entropy;
+};
+AtTimes read(const LeadingToken& token, Rates factor, const std::vector<double>& times) {
   const LeadingToken other = with_rates(token, factor);
-  return Solved(forget_type(other.flow()), times, tolerance).along([&](const Vector<double>& x) {
-    return (other.*number)(x);
-  });
+  const Solved run(forget_type(other.flow()), times, tolerance);
+  return {run.along([&](const Vector<double>& x) { return other.growth(x); }),
+          run.along([&](const Vector<double>& x) { return other.entropy(x); })};
 }
 
-// d ln B_n/d ln eta_Y over d ln B_n/d ln eta_Z at `times`: central differences, extrapolated to 0.
-std::vector<Quantity> quotients_of_slopes(const LeadingToken& token,
-                                          const std::vector<double>& times) {
+// At `times`, the slopes of ln B_n in ln eta_Z, those in ln eta_Y and in both over it, and those of the
+// entropy in B_n: central differences, extrapolated to 0.
+std::array<std::vector<Quantity>, 4> slopes_of(const LeadingToken& token,
+                                               const std::vector<double>& times) {
   std::vector<double> squares;
   std::vector<std::vector<Quantity>> found;
+  const std::size_t n = times.size();
   for (const double step : falling_parameters(0.2, 2, 3)) {
     squares.push_back(step * step);
     const auto at = [&](double decoder, double attention) {
-      return read(token, {std::exp(decoder), std::exp(attention)}, times, &LeadingToken::growth);
+      return read(token, {std::exp(step * decoder), std::exp(step * attention)}, times);
     };
-    const auto more = at(step, 0), less = at(-step, 0), up = at(0, step), down = at(0, -step);
-    std::vector<Quantity>& own = found.emplace_back();
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      own.push_back((log(more[i]) - log(less[i])) / (log(up[i]) - log(down[i])));
+    std::vector<Quantity> slopes(4 * n);
+    const AtTimes up = at(0, 1), down = at(0, -1);
+    const AtTimes faster = at(1, 0), slower = at(-1, 0), more = at(1, 1), less = at(-1, -1);
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto rise = [i](const AtTimes& a, const AtTimes& b) {
+        return log(a.growth[i]) - log(b.growth[i]);
+      };
+      slopes[i] = rise(up, down) / Quantity(2 * step);
+      slopes[n + i] = rise(faster, slower) / rise(up, down);
+      slopes[2 * n + i] = rise(more, less) / rise(up, down);
+      slopes[3 * n + i] = (up.entropy[i] - down.entropy[i]) / (up.growth[i] - down.growth[i]);
     }
+    found.push_back(slopes);
   }
-  return limits_in(squares, found);
+  const std::vector<Quantity> limits = limits_in(squares, found);
+  std::array<std::vector<Quantity>, 4> slopes;
+  for (std::size_t i = 0; i < limits.size(); ++i) slopes[i / n].push_back(limits[i]);
+  return slopes;
 }
 
 // B_n of three other pairs of rates, when (eta_Z/eta_Y)^on_ratio h^on_h is what it is at `ys`.
 void judge_one_variable(const LeadingToken& token, const std::vector<double>& ys, Examination& it) {
-  const DecoderClock clock = clock_of(token);
+  const DecoderClock clock(token.training());
   const auto moved = [&](double on_ratio, double on_h) {
     std::vector<Quantity> found;
     for (const Rates factor : {Rates{2, 1}, Rates{1, 2}, Rates{3, 3}}) {
-      const DecoderClock other{clock.m, clock.k, clock.rate * factor.decoder};
+      DecoderClock other = clock;
+      other.rate *= factor.decoder;
       const double ratio = std::pow(factor.decoder / factor.attention, on_ratio / on_h);
       std::vector<double> times;
       for (const double y : ys) times.push_back(other.t(y * ratio));
-      for (const Quantity& q : read(token, factor, times, &LeadingToken::growth))
-        found.push_back(q);
+      for (const Quantity& q : read(token, factor, times).growth) found.push_back(q);
     }
     return found;
   };
   std::vector<double> times;
   for (const double y : ys) times.push_back(clock.t(y));
-  const std::vector<Quantity> once = read(token, {}, times, &LeadingToken::growth);
+  const std::vector<Quantity> once = read(token, {}, times).growth;
   std::vector<Quantity> expected;
   for (int pair = 0; pair < 3; ++pair) expected.insert(expected.end(), once.begin(), once.end());
   it.judge(one_variable, equal("B_n of other rates at equal Gamma", moved(1, 2), expected)
@@ -136,27 +148,107 @@ void judge_one_variable(const LeadingToken& token, const std::vector<double>& ys
                              .unless(power_of_ratio, [&] { return moved(1.1, 2); }));
 }
 
-void judge_signs(const LeadingToken& token, const std::vector<double>& times, Examination& it) {
-  const auto growth = [&](Rates r) { return read(token, r, times, &LeadingToken::growth); };
-  const auto entropy = [&](Rates r) { return read(token, r, times, &LeadingToken::entropy); };
-  const auto one = growth({}), faster = growth({1.5, 1}), both = growth({1.5, 1.5});
-  const auto of_one = entropy({}), of_faster = entropy({1.5, 1}), of_both = entropy({1.5, 1.5});
-  const auto judge = [&](const Clause& clause, const char* what, std::vector<Quantity> less,
-                         std::vector<Quantity> more) {
-    it.judge(clause, below(what, std::move(less), std::move(more))
-                         .at(std::vector<std::string>{"t0/8", "t0", "3 t0"}));
+// d B_n/d Gamma = w xi_n/gamma at a state, and Gamma.
+double rise_of(const LeadingToken& token, const Vector<double>& x) {
+  const double m = DecoderClock(token.training()).m;
+  return token.drive(x) / (token.training().attention_rate * backprop_scale(m, 1 / m));
+}
+double gamma_at(const LeadingToken& token, double t) {
+  const double y = DecoderClock(token.training()).y(t);
+  return gamma_per_half_square(token.training()) * y * y / 2;
+}
+
+// dH/dB_n = -sum_l c_l (ln c_l + H) f_nl^power at a state, power = 2.
+double entropy_slope(const LeadingToken& token, const Vector<double>& x, int power) {
+  const Vector<double> f = token.flow().features_at(x);
+  std::vector<Index> distinct = token.others();
+  distinct.push_back(token.leader());
+  double sum = 0, falls = 0;
+  for (const Index l : distinct) sum += f[l];
+  for (const Index l : distinct) {
+    const double c = f[l] / sum;
+    falls -= c * (std::log(c) + token.entropy(x)) * std::pow(f[l], power);
+  }
+  return falls;
+}
+
+void judge_slopes(const LeadingToken& token, double turn, double t0, Examination& it) {
+  const DecoderClock clock(token.training());
+  const std::vector<double> times{t0 / 8, turn, t0, 3 * t0};
+  const std::vector<std::string> places{"t0/8", "q = 1/2", "t0", "3 t0"};
+  const auto [by_attention, by_decoder, by_both, of_entropy] = slopes_of(token, times);
+  const Solved run(forget_type(token.flow()), times, tolerance);
+  std::vector<Quantity> rising, on_entropy, with_first_power;
+  std::vector<Quantity> harming, helping, lower_harming, lower_helping;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const double gamma = gamma_at(token, times[i]);
+    rising.push_back(run.at(
+        i, [&](const Vector<double>& x) { return rise_of(token, x) * gamma / token.growth(x); }));
+    on_entropy.push_back(
+        run.at(i, [&](const Vector<double>& x) { return entropy_slope(token, x, 2); }));
+    with_first_power.emplace_back(entropy_slope(token, run.state(i), 1));
+    const double q = clock.order(clock.y(times[i]));
+    harming.emplace_back(2 * q - 1);
+    helping.emplace_back(2 * q);
+    lower_harming.emplace_back(1.9 * q - 1);
+    lower_helping.emplace_back(1.9 * q);
+  }
+  std::vector<Quantity> later = harming;
+  later[2] = 0.0;
+  it.judge(rises, equal("slope of ln B_n in ln eta_Z", by_attention, rising)
+                      .at(places)
+                      .unless(larger, popgrad::times(1.1))
+                      .against(in_proportion, 1.0));
+  it.judge(slope, equal("slope in ln eta_Y over slope in ln eta_Z", by_decoder, harming)
+                      .in_units_of(1)
+                      .at(places)
+                      .unless(lower_order, lower_harming)
+                      .unless(at_t0, later));
+  it.judge(slope, equal("slope in both over slope in ln eta_Z", by_both, helping)
+                      .at(places)
+                      .unless(lower_order, lower_helping));
+  it.judge(entropy_follows, equal("slope of the entropy in B_n", of_entropy, on_entropy)
+                                .at(places)
+                                .unless(first_power, with_first_power));
+}
+
+// B_n(t0)/Gamma as eta_Z/eta_Y goes to 0, of P and of two others of the same K and M.
+void judge_law(const LeadingToken& token, Examination& it) {
+  std::vector<Quantity> found, expected;
+  const auto add = [&](const LeadingToken& of) {
+    const double t0 = DecoderClock(of.training()).t0(), gamma = gamma_at(of, t0);
+    const Vector<double> start = of.flow().initial();
+    double fastest = 0;
+    for (Index n = 0; n < of.training().classes.classes(); ++n) {
+      fastest = std::max(fastest, rise_of(of.of_class(n), start));
+    }
+    // By the B_n that the fastest class would have.
+    const auto per_gamma = [&](double growth) {
+      const double factor = growth / (gamma * fastest);
+      return read(of, {1, factor}, {t0}).growth[0] / Quantity(factor * gamma);
+    };
+    found.push_back(limit_of(per_gamma, 0.01, 2, 3));
+    expected.emplace_back(rise_of(of, start));
   };
-  judge(both_help, "B_n by B_n of both rates 1.5 times as large", one, both);
-  judge(entropy_follows, "entropy of both rates 1.5 times as large by entropy", of_both, of_one);
-  judge(helps_then_harms, "B_n: larger with 1.5 eta_Y at t0/8, then smaller",
-        {one[0], faster[1], faster[2]}, {faster[0], one[1], one[2]});
-  judge(entropy_follows, "entropy: smaller with 1.5 eta_Y at t0/8, then larger",
-        {of_faster[0], of_one[1], of_one[2]}, {of_one[0], of_faster[1], of_faster[2]});
+  add(token);
+  for (const Index entry : {token.commons().front(), token.leader()}) {
+    TrainingInstance<double> other = token.training();
+    const Index same = other.classes.token[static_cast<std::size_t>(entry)];
+    for (Index e = 0; e < other.classes.entries(); ++e) {
+      if (other.classes.token[static_cast<std::size_t>(e)] == same) reweigh(other.classes, e, 1.25);
+    }
+    add(LeadingToken(std::move(other)));
+  }
+  const Quantity mean = (found[0] + found[1] + found[2]) * Quantity(1.0 / 3);
+  it.judge(on_law, equal("B_n(t0)/Gamma as eta_Z/eta_Y goes to 0", found, expected)
+                       .at({"P", "a common token 1.25 times as heavy", "l0 1.25 times as heavy"})
+                       .unless(larger, times(1.1))
+                       .against(of_k_m_and_rates, mean.value()));
 }
 
 void examine(const Setting& setting, Examination& it) {
   const LeadingToken token(setting);
-  const DecoderClock clock = clock_of(token);
+  const DecoderClock clock(token.training());
   it.parameters = {{"K", token.training().classes.classes()},
                    {"M", token.training().classes.tokens},
                    {"entries of P", token.training().classes.entries()},
@@ -164,29 +256,15 @@ void examine(const Setting& setting, Examination& it) {
                    {"eta_Z", token.training().attention_rate},
                    {"seed", setting.seed}};
   if (!it.require(many_tokens, clock.m - 8, fmt::format("M = {}", clock.m))) return;
-  const double t0 = transition_time(clock.m, clock.rate, static_cast<int>(clock.k));
+  const double t0 = clock.t0();
   const Quantity drive = smallest_along(forget_type(token.flow()), 3 * t0, tolerance,
                                         [&](const Vector<double>& x) { return token.drive(x); });
-  it.require_positive(learns, drive, fmt::format("{:.4g}", drive.value()));
+  if (!it.require_positive(learns, drive, fmt::format("{:.4g}", drive.value()))) return;
   const double turn = clock.t(turning_point(clock.m));
   it.judge(turns, below("turn against t0", turn, t0));
   judge_one_variable(token, {clock.y(t0 / 8), clock.y(t0), clock.y(3 * t0)}, it);
-  const std::vector<double> times{t0 / 8, turn, t0, 3 * t0};
-  std::vector<Quantity> slopes, smaller;
-  for (const double t : times) {
-    const double q = clock.order(clock.y(t));
-    slopes.emplace_back(2 * q - 1);
-    smaller.emplace_back(1.9 * q - 1);
-  }
-  std::vector<Quantity> later = slopes;
-  later[2] = 0.0;
-  it.judge(slope, equal("slope of ln B_n in ln eta_Y over slope in ln eta_Z",
-                        quotients_of_slopes(token, times), slopes)
-                      .in_units_of(1)
-                      .at(std::vector<std::string>{"t0/8", "q = 1/2", "t0", "3 t0"})
-                      .unless(lower_order, smaller)
-                      .unless(at_t0, later));
-  judge_signs(token, {t0 / 8, t0, 3 * t0}, it);
+  judge_slopes(token, turn, t0, it);
+  judge_law(token, it);
 }
 
 }  // namespace

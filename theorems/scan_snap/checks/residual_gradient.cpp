@@ -16,14 +16,16 @@ alpha_n = softmax(Y' phi_n) and g_n = Y (e_n - alpha_n) the training formulas
   dY   = eta_Y sum_n w_n phi_n (e_n - alpha_n)'
   dz_m = eta_Z sum_{n: psi(n) = m} w_n diag(f_n) (I - f_n f_n') (I - phi_n phi_n') g_n/|f_n + e_m|
 are eta_Y, eta_Z times the derivatives of
-  sum_n w_n ln alpha_n(n);
-where no query token is in a context,
+  sum_n w_n ln alpha_n(n),
+minus the expected loss of sequences of T -> infinity tokens: at finite T that of a sequence is the
+same with the frequencies of its T - 1 tokens for P(l|n), and the expected one another. Where no query token is in a context,
   dz_m = (eta_Z/sqrt(2)) sum_{n: psi(n) = m} w_n diag(f_n) (I - f_n f_n') g_n.)",
                 .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
                 .reads = "flow"};
 
-const Clause is_gradient =
-    sheet.clause("the training formulas with a residual connection are the gradient");
+const Clause is_gradient = sheet.clause(
+    "the training formulas with a residual connection are the gradient of the loss of long "
+    "sequences");
 const Clause short_form = sheet.clause("z' has a factor 1/sqrt(2) where no query is in a context");
 
 const Hypothesis positive_weights =
@@ -33,10 +35,16 @@ const Control one_projection = sheet.control("one-projection", "I in place of I 
 const Control no_norm = sheet.control("no-norm", "1 in place of 1/|f_n + e_m|");
 const Control full_rate = sheet.control("full-rate", "eta_Z in place of eta_Z/sqrt(2)");
 
+const Rival finite_length =
+    sheet.rival("finite-length", "the gradient of the expected loss of sequences of 5 tokens",
+                "a rate of Y and one of Z");
+
 const Knob class_count = sheet.knob(class_count_knob(1, 6, 3));
 const Knob common_count = sheet.knob(common_count_knob(0, 4, 2));
 const Knob common_weight = sheet.knob(common_weight_knob(1e-3, 1e3));
 const Knob state_size = sheet.knob(state_size_knob);
+
+constexpr Index length_of_sequences = 4;  // T - 1 contextual tokens, where T is finite
 
 Truth symbolic_gradient(Backward backward) {
   const ResidualFlow<Expression> flow(generic_class_with_query(), DecoderRule::gradient, backward);
@@ -54,6 +62,41 @@ void prove(Examination& it) {
           .with("generic P, w, Y, Z"));
 }
 
+// Every sequence of these many contextual tokens as a class of its own, by its frequencies.
+SequenceClasses<double> sequences_of(const SequenceClasses<double>& classes, Index length) {
+  SequenceClasses<double> all{.tokens = classes.tokens, .first = {0}};
+  std::vector<double> law, weights;
+  for (std::size_t n = 0; n < classes.query.size(); ++n) {
+    const Index begin = classes.first[n], end = classes.first[n + 1];
+    std::vector<double> counts(static_cast<std::size_t>(end - begin), 0);
+    const auto choose = [&](auto&& self, std::size_t l, Index left, double probability) -> void {
+      const double p = classes.law[begin + static_cast<Index>(l)];
+      if (l + 1 == counts.size()) {
+        counts[l] = static_cast<double>(left);
+        for (Index e = begin; e < end; ++e) {
+          all.token.push_back(classes.token[static_cast<std::size_t>(e)]);
+          law.push_back(counts[static_cast<std::size_t>(e - begin)] / static_cast<double>(length));
+        }
+        all.query.push_back(classes.query[n]);
+        all.next.push_back(classes.next[n]);
+        all.first.push_back(std::ssize(all.token));
+        weights.push_back(probability * std::pow(p, left));
+        return;
+      }
+      double chosen = probability;  // times p^c and the binomial coefficient of c in left
+      for (Index c = 0; c <= left; ++c) {
+        counts[l] = static_cast<double>(c);
+        self(self, l + 1, left - c, chosen);
+        chosen *= p * static_cast<double>(left - c) / static_cast<double>(c + 1);
+      }
+    };
+    choose(choose, 0, length, classes.weight[static_cast<Index>(n)]);
+  }
+  all.law = Eigen::Map<Vector<double>>(law.data(), std::ssize(law));
+  all.weight = Eigen::Map<Vector<double>>(weights.data(), std::ssize(weights));
+  return all;
+}
+
 void judge_directions(const TrainingInstance<double>& training, double size, std::uint64_t seed,
                       Examination& it) {
   const ResidualFlow<double> flow(training);
@@ -62,16 +105,21 @@ void judge_directions(const TrainingInstance<double>& training, double size, std
   Stream stream(seed, 0, 1);
   const Vector<double> x = random_state(stream, all, size);
   std::vector<Vector<double>> along;
-  std::vector<Quantity> slopes;
   std::vector<std::string> places;
   for (Index k = 0; k < 8; ++k) {
     Vector<double> direction = random_state(stream, all, 1);
     (k % 2 == 0 ? direction.tail(all - table) : direction.head(table)).setZero();
     along.push_back(direction);
-    slopes.push_back(slope_along([&](const Vector<double>& at) { return flow.loss(at); },
-                                 static_cast<double>(all), x, direction));
     places.push_back(fmt::format("direction {} in {}", k / 2, k % 2 == 0 ? "Y" : "Z"));
   }
+  const auto slopes = [&](const ResidualFlow<double>& of) {
+    std::vector<Quantity> found;
+    for (const Vector<double>& direction : along) {
+      found.push_back(slope_along([&](const Vector<double>& at) { return of.loss(at); },
+                                  static_cast<double>(all), x, direction));
+    }
+    return found;
+  };
   const auto predicted = [&](Backward backward) {
     const ResidualFlow<double> field(training, DecoderRule::gradient, backward);
     const Vector<double> rate = field.field(x);
@@ -81,11 +129,29 @@ void judge_directions(const TrainingInstance<double>& training, double size, std
     }
     return products;
   };
-  it.judge(is_gradient,
-           equal("slopes of the objective against the field", slopes, predicted(Backward::gradient))
-               .at(places)
-               .unless(one_projection, predicted(Backward::without_projection))
-               .unless(no_norm, predicted(Backward::without_norm)));
+  const std::vector<Quantity> claimed = predicted(Backward::gradient);
+  // Slopes of the mean loss of short sequences, Y and Z each times what brings them nearest.
+  const auto of_short_sequences = [&] {
+    TrainingInstance<double> sampled = training;
+    sampled.classes = sequences_of(training.classes, length_of_sequences);
+    std::vector<Quantity> found = slopes(ResidualFlow<double>(sampled));
+    for (std::size_t of_table = 0; of_table < 2; ++of_table) {
+      double product = 0, square = 0;
+      for (std::size_t k = of_table; k < found.size(); k += 2) {
+        product += found[k].value() * claimed[k].value();
+        square += found[k].value() * found[k].value();
+      }
+      for (std::size_t k = of_table; k < found.size(); k += 2) {
+        found[k] = found[k] * Quantity(product / square);
+      }
+    }
+    return found;
+  };
+  it.judge(is_gradient, equal("slopes of the objective against the field", slopes(flow), claimed)
+                            .at(places)
+                            .unless(one_projection, predicted(Backward::without_projection))
+                            .unless(no_norm, predicted(Backward::without_norm))
+                            .against(finite_length, of_short_sequences));
 }
 
 // The short form, with queries beyond the vocabulary, which are in no context.
