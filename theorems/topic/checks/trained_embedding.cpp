@@ -14,18 +14,38 @@ namespace {
 // over some of the last steps does not.
 constexpr std::array late{0.96, 0.97, 0.98, 0.99, 1.0};  // of the time of training
 
-}  // namespace
-
-TrainedEmbedding train_embedding(const TopicLaw<double>& law, Index width, double entries,
-                                 std::uint64_t seed) {
+Training training_of(const TopicLaw<double>& law, Index width, std::uint64_t seed, double start) {
   Training training;
   training.law = law;
   training.embedding_width = width;
   training.key_width = 1;
-  training.scale = embedding_start;
+  training.scale = start;
   training.start = ValueStart::identity;
   training.train_value = training.train_attention = false;
   training.seed = seed;
+  return training;
+}
+
+ConstView words_of(const Layout& layout, const Vector<double>& x) {
+  return {x.data() + layout.embedding() + layout.width, layout.width, layout.vocabulary - 1};
+}
+
+}  // namespace
+
+double kept_of_start(const TopicLaw<double>& law, Index width, std::uint64_t seed, double start) {
+  const Training training = training_of(law, width, seed, start);
+  const Layout layout(training);
+  Matrix<double> w = words_of(layout, topic::start(training));
+  for (Index t = 0; t < law.topics; ++t) {
+    auto block = w.middleCols(t * law.words, law.words);
+    block.colwise() -= block.rowwise().mean().eval();
+  }
+  return w.squaredNorm() / static_cast<double>(w.cols());
+}
+
+TrainedEmbedding train_embedding(const TopicLaw<double>& law, Index width, double entries,
+                                 std::uint64_t seed, double start) {
+  const Training training = training_of(law, width, seed, start);
   const PopulationFlow flow(training);
   AnyRung<double> rung = forget_type(PopulationFlow(training));
   rung.initial.head(flow.layout().values()) *= entries / training.scale;
@@ -36,6 +56,13 @@ TrainedEmbedding train_embedding(const TopicLaw<double>& law, Index width, doubl
   const Solved run(rung, times, 1e-9);
   const std::size_t last = times.size() - 1;
   TrainedEmbedding made;
+  const auto read = [&](const Functional& number) {
+    std::vector<Quantity> saved;
+    for (std::size_t save = 1; save <= last; ++save) saved.push_back(run.at(save, number));
+    Quantity end = with_common_error(saved).back();
+    end.add(ErrorPart::next_order(number(run.state(last)) - number(run.state(0))));
+    return end;
+  };
   for (Index i = 1; i < law.vocabulary(); ++i) {
     for (Index t = 0; t < law.topics; ++t) {
       if (t == law.topic_of(i)) continue;
@@ -46,12 +73,21 @@ TrainedEmbedding train_embedding(const TopicLaw<double>& law, Index width, doubl
         };
         return block(law.topic_of(i)) - block(t);
       };
-      std::vector<Quantity> read;
-      for (std::size_t save = 1; save <= last; ++save) read.push_back(run.at(save, gap));
-      made.gaps.push_back(with_common_error(read).back());
-      made.gaps.back().add(ErrorPart::next_order(gap(run.state(last)) - gap(run.state(0))));
+      made.gaps.push_back(read(gap));
     }
   }
+  const auto others = [&](const Vector<double>& x) {
+    const ConstView w = words_of(flow.layout(), x);
+    const auto v = static_cast<double>(law.words);
+    double inside = -w.squaredNorm();  // without own words
+    for (Index t = 0; t < law.topics; ++t) {
+      inside += w.middleCols(t * law.words, law.words).rowwise().sum().squaredNorm();
+    }
+    const double outside = w.rowwise().sum().squaredNorm() - w.squaredNorm() - inside;
+    const auto all = static_cast<double>(w.cols());
+    return inside / (all * (v - 1)) - outside / (all * (all - v));
+  };
+  if (law.words > 1) made.others = read(others);
   const auto loss = [&](const Vector<double>& x) { return flow.loss(x); };
   Quantity fell = run.at(0, loss) - run.at(last, loss);
   fell.add(ErrorPart::rounding(static_cast<double>(law.vocabulary()), 1));
