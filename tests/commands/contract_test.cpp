@@ -496,7 +496,7 @@ TEST_CASE("cli: the margin of the table follows from the numbers of --details",
   const std::vector<std::string> ids{
       "joma.entropy-bounce",   "joma.stable-rank",      "joma.frozen-layers",
       "scan-snap.growth",      "scan-snap.late-growth", "scan-snap.fates-assumption2",
-      "topic.attention-block", "topic.either-alone",    "scan-snap.draws-until"};
+      "topic.attention-block", "scan-snap.class-noise", "scan-snap.draws-until"};
   std::string command = "verify";
   for (const std::string& id : ids) command += " " + id;
   const std::string text = run_popgrad(command + " --details").out;

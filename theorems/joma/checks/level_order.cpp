@@ -41,7 +41,8 @@ const Control two_fifths =
     sheet.control("two-fifths", "with attention uniform, three fifths of the lead that it has");
 
 const Rival attention = sheet.rival(
-    "attention", "training attention makes the order: without it, chance is learned as fast");
+    "attention", "training attention makes the order: without it all is learned at one rate",
+    "a rate");
 
 constexpr std::uint32_t usual_networks = 48;
 // Of the lead: as a tenth and three tenths of level 0 are learned, and on average to the half.

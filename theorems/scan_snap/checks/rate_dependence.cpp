@@ -49,7 +49,8 @@ const Control power_of_ratio =
 const Control lower_order = sheet.control("lower-order", "1.9 q for 2 q");
 const Control at_t0 = sheet.control("at-t0", "more eta_Y begins to harm at t0");
 const Control larger = sheet.control("larger", "xi_n 10 % larger");
-const Control first_power = sheet.control("first-power", "f_nl for f_nl^2 in dH/dB_n");
+const Control first_power =
+    sheet.control("first-power", "the first power of attention in the slope of the entropy");
 
 const Rival in_proportion =
     sheet.rival("in-proportion", "features at rest: B_n in proportion to Gamma", "a rate");
