@@ -160,10 +160,13 @@ double miss_of(const Examination& against) {
   double miss = 0;
   for (const Evidence& item : against.evidence) {
     if (item.verdict != Verdict::violated) continue;
-    const bool is_identity = item.measured == 0 && item.allowed == 0;
-    miss = std::max(miss, is_identity      ? std::numeric_limits<double>::infinity()
-                          : item.scale > 0 ? item.measured / item.scale
-                                           : item.measured);
+    double own = item.measured;
+    if (item.measured == 0 && item.allowed == 0) {  // an identity
+      own = std::numeric_limits<double>::infinity();
+    } else if (item.scale > 0) {
+      own /= item.scale;
+    }
+    miss = std::max(miss, own);
   }
   return miss;
 }

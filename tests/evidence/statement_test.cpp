@@ -364,7 +364,7 @@ void is_sound(const Statement& s) {
   if (build::sanitized()) {
     CHECK(finding.verdict != Verdict::violated);
   } else {
-    CHECK(finding.not_distinguished() == std::vector<std::string>{});
+    CHECK(finding.not_distinguished().empty());
     CHECK(finding.sound());
     CHECK((s.rivals.empty() || std::ranges::any_of(s.rivals, [&](const Rival& rival) {
              return finding.counts(rival);
