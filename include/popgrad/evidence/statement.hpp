@@ -62,8 +62,8 @@ struct Statement {
   std::vector<EvidenceKind> reaches = {};  ///< the kinds of evidence that the check produces
   std::vector<Control> controls = {};
   std::vector<Rival> rivals = {};
-  std::string no_rival =
-      {};  ///< why nothing else explains the numbers: an identity, a bound of the paper
+  /// Why nothing else explains the numbers: an identity, a bound of the paper.
+  std::string no_rival = {};
   bool needs_data = false;
   /// What the check reads by `setting.value(knob)`, besides the seed.
   std::vector<Knob> knobs = {};
@@ -122,7 +122,7 @@ struct Finding {
   /// Whether a rival is more than a control: it fits a free constant, or misses by less than ten times what
   /// the control that misses least does, each in units of what was compared.
   [[nodiscard]] bool counts(const Rival& rival) const;
-  /// Holds, and every control is refuted.
+  /// Holds, so that every rival is refuted, and every control is as well.
   [[nodiscard]] bool sound() const;
   /// The first examination missed, the second did not.
   [[nodiscard]] bool unconfirmed() const {
@@ -134,7 +134,8 @@ struct Finding {
 Examination derive(const Statement& statement);
 
 /// Derives and examines, the claim, every control and every rival; a miss of the claim counts only if it is
-/// confirmed, and a claim that passes is inconclusive where a rival passes as well. `derived`: what `derive` found before, for many instances of one statement.
+/// confirmed, and a claim that passes is inconclusive where a rival passes as well. `derived`: what
+/// `derive` found before, for many instances of one statement.
 ///
 /// What an exception means is decided here for every command: std::invalid_argument is the user's
 /// input and is thrown on where the user gave an instance or data; where knobs and a seed make it, there is no

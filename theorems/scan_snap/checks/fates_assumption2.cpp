@@ -45,10 +45,10 @@ const Control second_order =
     sheet.control("second-order", "lambda^2 in place of lambda^2/(1 + lambda)");
 const Control other_sign = sheet.control("other-sign", "the sum over G with the other sign");
 const Control by_norm_of_g =
-    sheet.control("norm-of-g", "sqrt(K)/(1 - 1/K) as bound of the second sum, whatever |E_n|");
+    sheet.control("norm-of-g", "sqrt(K)/(1 - 1/K) as bound of the second sum, for any |E_n|");
 
 const Rival at_rest =
-    sheet.rival("at-rest", "xi_n/gamma is that of P(l|n), whatever attention learns", "a rate");
+    sheet.rival("at-rest", "xi_n/gamma stays that of P(l|n) as attention learns", "a rate");
 const Rival for_ever =
     sheet.rival("for-ever", "Assumption 2 at the start keeps xi_n above the bound at all times");
 
