@@ -1,4 +1,5 @@
 #include "popgrad/base/failure.hpp"
+#include "popgrad/solving/solve.hpp"
 #include "theorems/scan_snap/checks/decoder_clock.hpp"
 #include "theorems/scan_snap/checks/leading_token.hpp"
 #include "theorems/scan_snap/checks/one_common_token.hpp"
@@ -150,14 +151,23 @@ double beginning(const Classes& classes, const AnyRung<double>& rung,
     return 1 - std::max({rest / rest_at_begin, most * most / small,
                          std::log(most / least) / apart_at_begin});
   };
+  const std::string name = "late law begins";
   AnyRung<double> watched = rung;
-  watched.events.push_back({"late law begins", "rest", EventKind::crossing, margin, margin});
+  watched.events.push_back({name, "rest", EventKind::crossing, margin, margin});
   const double expected = std::max(law.log_y_at(rest_at_begin / (1 - rest_at_begin)),
                                    -std::log(small) / 2 - law.half_log_kappa);
-  const std::vector<FoundEvent> found =
-      events_of(watched, 10 + 2 * std::max(0.0, expected), tolerance);
-  if (found.empty()) throw Failure("the late law was not reached");
-  return found.back().time.value();
+  // Only where the law is read: in a refinement it is read, in more digits, at the same place.
+  SolveRequest<double> request;
+  request.end = 10 + 2 * std::max(0.0, expected);
+  request.relative_tolerance = tolerance;
+  request.absolute_tolerance = tolerance / 100;
+  double begin = -1;
+  for (const Event<double>& event : solve(watched, request).events) {
+    if (event.name == name) begin = event.t;
+  }
+  throw_if_stopped();
+  if (begin < 0) throw Failure("the late law was not reached");
+  return begin;
 }
 
 // What is read at times of the clock: d B_n/d ln y, B_n, (1 - c_nl0)/c_nl0.
