@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdio>
 #include <utility>
 
@@ -16,36 +17,45 @@ namespace {
 
 struct VerifyOptions {
   VerificationOptions verification;
-  std::string json, latex;
+  std::string json, latex, markdown;
   bool details = false;
+};
+
+// What a run writes of its findings: the option that names the file, and the text.
+struct Document {
+  const char* option;
+  const std::string* file;
+  std::string (*text)(const Verification&);
 };
 
 int execute(const VerifyOptions& options, const Invocation& call) {
   const std::vector<const Statement*> chosen =
       matching_statements(call.theories, "popgrad verify", options.verification.patterns);
-  for (const auto& [option, file] :
-       {std::pair{"--json", &options.json}, std::pair{"--latex", &options.latex}}) {
-    if (!file->empty() && *file != "-") check_writable(*file, option);
+  if (!options.markdown.empty() && options.verification.seeds == 0) {
+    reject("popgrad verify", "--markdown", options.markdown,
+           "shows the shares of --seeds N, which is not given");
+  }
+  const std::array documents{Document{"--json", &options.json, verdict_json},
+                             Document{"--latex", &options.latex, verdict_latex},
+                             Document{"--markdown", &options.markdown, survey_markdown}};
+  for (const Document& document : documents) {
+    if (!document.file->empty() && *document.file != "-") {
+      check_writable(*document.file, document.option);
+    }
   }
   const Verification v = verification_of(options.verification, chosen, call);
-  const bool json_to_stdout = options.json == "-";
   if (host().results != nullptr) host().results->document = verdict_json(v);
-  if (!options.json.empty()) {
-    const std::string text = verdict_json(v);
-    if (json_to_stdout) {
-      std::fputs(text.c_str(), standard_output());
+  bool table = true;
+  for (const Document& document : documents) {
+    if (document.file->empty()) continue;
+    if (*document.file == "-") {
+      std::fputs(document.text(v).c_str(), standard_output());
+      table = false;
     } else {
-      write_atomically(options.json, text);
+      write_atomically(*document.file, document.text(v));
     }
   }
-  if (!options.latex.empty()) {
-    if (options.latex == "-") {
-      std::fputs(verdict_latex(v).c_str(), standard_output());
-    } else {
-      write_atomically(options.latex, verdict_latex(v));
-    }
-  }
-  if (!json_to_stdout && options.latex != "-") {
+  if (table) {
     std::fputs((v.surveys.empty() ? verdict_table(v) : survey_table(v)).c_str(), standard_output());
     if (!options.verification.instance.empty()) {
       std::fputs(hypothesis_table(v).c_str(), standard_output());
@@ -80,6 +90,12 @@ Action add_verify(CommandLine& app, const Invocation& call) {
   command->add_option("--json", o->json, "write the findings as JSON (- is standard output)")
       .kind("output file");
   command->add_option("--latex", o->latex, "write the table for a paper (- is standard output)")
+      .kind("output file");
+  command
+      ->add_option(
+          "--markdown", o->markdown,
+          "with --seeds: write claims, false versions, rivals and powers as the table of a "
+          "README (- is standard output)")
       .kind("output file");
   command->add_flag("--details", o->details, "every piece of evidence with its bound and reason");
   return [o, call] { return execute(*o, call); };

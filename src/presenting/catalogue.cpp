@@ -209,6 +209,7 @@ Json statement_json(const Statement& s) {
           {"controls", std::move(controls)},
           {"rivals", std::move(rivals)},
           {"no_rival", s.no_rival},
+          {"false_version", s.false_version},
           {"knobs", std::move(knobs)},
           {"instance_of_rung", s.reads},
           {"needs_data", s.needs_data}};
@@ -292,6 +293,16 @@ std::string no_rival_text(const Statement& statement) {
   return statement.no_rival.empty() ? "no rival named" : "no rival: " + statement.no_rival;
 }
 
+std::string false_version_text(const Statement& s) {
+  for (const Control& control : s.controls) {
+    if (control.name == s.false_version) return std::string(control.what_is_wrong);
+  }
+  for (const Rival& rival : s.rivals) {
+    if (rival.name == s.false_version) return std::string(rival.what);
+  }
+  return {};
+}
+
 std::string statement_text(const Statement& s) {
   std::string text = declared_text(s);
   const auto out = std::back_inserter(text);
@@ -311,6 +322,10 @@ std::string statement_text(const Statement& s) {
                    rival.fits.empty() ? "" : fmt::format(" ({} fitted)", rival.fits));
   }
   if (s.rivals.empty()) fmt::format_to(out, "    {}\n", no_rival_text(s));
+  if (!s.false_version.empty()) {
+    fmt::format_to(out, "\n  easily taken for the claim, and false\n    {:<24} {}\n",
+                   s.false_version, false_version_text(s));
+  }
   return text;
 }
 

@@ -71,6 +71,16 @@ std::string verdict_word(const Finding& finding) {
   return finding.lacks_data ? "needs data" : name_of(finding.verdict);
 }
 
+// The control or rival that is refuted least often; nullptr: none is declared.
+template <class Declared>
+const Declared* weakest(const std::vector<Declared>& all, const Survey& found) {
+  const Declared* least = nullptr;
+  for (const Declared& each : all) {
+    if (least == nullptr || found.power(each.name) < found.power(least->name)) least = &each;
+  }
+  return least;
+}
+
 const char* word_of(Truth met) {
   return met == Truth::yes ? "met" : met == Truth::no ? "not met" : "undecided";
 }
@@ -250,17 +260,12 @@ std::string survey_table(const Verification& v) {
       text += fmt::format(fmt::runtime(row), s.id, "", "", "", "", "needs --data", "", "", "");
       continue;
     }
-    const Control* weakest = nullptr;
-    for (const Control& control : s.controls) {
-      if (weakest == nullptr || found.power(control.name) < found.power(weakest->name)) {
-        weakest = &control;
-      }
-    }
+    const Control* control = weakest(s.controls, found);
     text +=
         fmt::format(fmt::runtime(row), s.id, found.instances, found.holds, found.violated,
                     found.inconclusive, found.not_applicable,
-                    weakest == nullptr ? "" : fmt::format("{:.2f}", found.power(weakest->name)),
-                    weakest == nullptr ? "" : weakest->name, fmt::format("{:.1f}", found.seconds));
+                    control == nullptr ? "" : fmt::format("{:.2f}", found.power(control->name)),
+                    control == nullptr ? "" : control->name, fmt::format("{:.1f}", found.seconds));
   }
   for (std::size_t i = 0; i < v.findings.size(); ++i) {
     const std::string& id = v.findings[i].statement->id;
@@ -282,6 +287,46 @@ std::string survey_table(const Verification& v) {
   }
   return text + fmt::format("instances of seed {} on; false alarms at most {:.0e} in all\n", v.seed,
                             v.false_alarm);
+}
+
+std::string survey_markdown(const Verification& v) {
+  std::string text =
+      "| statement | claim | judged on | clauses | false version | power | strongest rival | power "
+      "| instances | "
+      "holds | violated | undecided | outside | least power |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+  const auto add_row = [&](const std::vector<std::string>& cells) {
+    for (std::string cell : cells) {
+      for (std::size_t bar = cell.find('|'); bar != std::string::npos;
+           bar = cell.find('|', bar + 2)) {
+        cell.insert(bar, "\\");
+      }
+      text += fmt::format("| {} ", cell);
+    }
+    text += "|\n";
+  };
+  for (std::size_t i = 0; i < v.findings.size(); ++i) {
+    const Statement& s = *v.findings[i].statement;
+    const Survey& found = v.surveys[i];
+    const auto power = [&](std::string_view name) {
+      return name.empty() || found.applicable() == 0 ? ""
+                                                     : fmt::format("{:.2f}", found.power(name));
+    };
+    const auto unchecked = std::ranges::count(s.clauses, false, &Clause::checked);
+    const Rival* rival = weakest(s.rivals, found);
+    const Control* control = weakest(s.controls, found);
+    add_row(
+        {fmt::format("`{}`", s.id), s.claim, s.about,
+         unchecked == 0 ? fmt::format("{}", s.clauses.size())
+                        : fmt::format("{}, {} not", std::ssize(s.clauses) - unchecked, unchecked),
+         false_version_text(s), power(s.false_version),
+         rival == nullptr ? no_rival_text(s) : std::string(rival->what),
+         power(rival == nullptr ? "" : rival->name), fmt::format("{}", found.instances),
+         fmt::format("{}", found.holds), fmt::format("{}", found.violated),
+         fmt::format("{}", found.inconclusive), fmt::format("{}", found.not_applicable),
+         control == nullptr ? "" : fmt::format("{} `{}`", power(control->name), control->name)});
+  }
+  return text;
 }
 
 std::string hypothesis_table(const Verification& v) {

@@ -33,6 +33,8 @@ std::string confirmation_text(const Confirmation& confirmation);
 std::string verdict_table(const Verification& verification);
 /// A line a statement: shares of its drawn instances, and the power of its weakest control.
 std::string survey_table(const Verification& verification);
+/// The same as a table of a README: claim, system, clauses, false version, rival, and what a survey found.
+std::string survey_markdown(const Verification& verification);
 /// The hypotheses of every finding, each with its margin and how it is known.
 std::string hypothesis_table(const Verification& verification);
 /// Hypotheses and conclusions of one run, a line each, aligned.

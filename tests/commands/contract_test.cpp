@@ -84,6 +84,18 @@ TEST_CASE("cli: a table for a paper says what makes it again", "[cli]") {
                  Catch::Contains("\n% popgrad 0.") && Catch::Contains("seed 3, false"));
 }
 
+TEST_CASE("cli: a table for a README has a row a statement, with shares and powers", "[cli]") {
+  const Answer table =
+      run_popgrad("verify joma.invariant-exp joma.entropy-bounce --seeds 2 -q --markdown -");
+  CHECK(table.status == 0);
+  CHECK_THAT(table.out,
+             Catch::StartsWith("| statement | claim | judged on | clauses | ") &&
+                 Catch::Contains("\n| `joma.invariant-exp` | exp attention: z - ") &&
+                 Catch::Contains("\n| `joma.entropy-bounce` | nonlinear phi: entropy ") &&
+                 Catch::Contains(" | 2 | 2 | 0 | 0 | 0 | 1.00 `"));
+  CHECK(run_popgrad("verify joma.invariant-exp -q --markdown -").status == 2);
+}
+
 TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
   const Folder folder;
   const std::string broken = folder.file("broken.json", "{\"mu\": [1, 2");

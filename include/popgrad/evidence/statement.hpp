@@ -64,6 +64,8 @@ struct Statement {
   std::vector<Rival> rivals = {};
   /// Why nothing else explains the numbers: an identity, a bound of the paper.
   std::string no_rival = {};
+  /// The control or rival that is the smallest false claim which a reader could take the claim for.
+  std::string false_version = {};
   bool needs_data = false;
   /// What the check reads by `setting.value(knob)`, besides the seed.
   std::vector<Knob> knobs = {};
