@@ -34,7 +34,8 @@ Action add_figure(CommandLine& app, const Invocation& call) {
       "figure", "data, gnuplot script and picture (SVG, PNG, PDF) of one figure");
   auto request = std::make_shared<FigureRequest>();
   request->folder = "figures";
-  command->add_option("name", request->name, "figure, or all (see 'popgrad list')").required();
+  command->add_option("name", request->name, "figure, or all (see 'popgrad list MODEL')")
+      .required();
   command->add_option("-o,--output", request->folder, "folder, made if missing (default figures)")
       .kind("folder");
   command->add_option("--seed", request->seed, Whole{any_seed, "1"}, "fixes every random draw");
@@ -68,7 +69,7 @@ Action add_figure(CommandLine& app, const Invocation& call) {
       chosen = {request->name};
     } else {
       reject("popgrad figure", "name", request->name,
-             "is not known" + suggestion(request->name, names) + "; see 'popgrad list'");
+             "is not known" + suggestion(request->name, names) + "; see 'popgrad list MODEL'");
     }
     request->command = command_line(call);
     check_folder(request->folder);

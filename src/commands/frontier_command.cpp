@@ -219,7 +219,7 @@ Action add_frontier(CommandLine& app, const Invocation& call) {
                    "ids or globs such as " + example_statements(call.theories))
       .required();
   command->add_option("--hypothesis", o->hypothesis,
-                      "which (see 'popgrad list'; default: every quantitative one)");
+                      "which (see 'popgrad list ID'; default: every quantitative one)");
   command->add_option("--instances", o->request.instances, Whole{within(1, 1e5), "32"},
                       "random instances");
   command->add_option("--grid", o->request.grid, Whole{within(2, 1000), "9"},

@@ -66,7 +66,7 @@ Action add_instance(CommandLine& app, const Invocation& call) {
       .required();
   command->add_option("--seed", o->seed, Whole{any_seed, "1"}, "that makes the instance");
   command->add_option("--set", o->knobs,
-                      "KNOB=VALUE of the instance (repeatable; see 'popgrad list')");
+                      "KNOB=VALUE of the instance (repeatable; see 'popgrad list ID')");
   command->add_option("-o,--output", o->output, "file, .json (default -: standard output)")
       .kind("output file");
   command->footer(

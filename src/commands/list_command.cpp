@@ -50,6 +50,10 @@ Action add_list(CommandLine& app, const Invocation& call) {
   auto model = std::make_shared<std::string>();
   command->add_option("model", *model,
                       "of this model, or one statement by its id; without it, of all models");
+  auto entry = std::make_shared<std::string>();
+  command->add_option("name", *entry, "of this rung, observable, parameter or figure of the model");
+  auto everything = std::make_shared<bool>(false);
+  command->add_flag("--all", *everything, "with every cost, formula, hypothesis and knob");
   auto only_errata = std::make_shared<bool>(false);
   command->add_flag("--errata", *only_errata,
                     "where a paper's formula and the algebra disagree, each with its evidence");
@@ -59,12 +63,18 @@ Action add_list(CommandLine& app, const Invocation& call) {
   auto only_options = std::make_shared<bool>(false);
   command->add_flag("--options", *only_options,
                     "all options and parameters with types and ranges, as JSON for other programs");
-  return [&app, model, only_errata, only_options, json, theories = call.theories]() -> int {
+  return [&app, model, entry, everything, only_errata, only_options, json,
+          theories = call.theories]() -> int {
     if (!json->empty() && *json != "-") check_writable(*json, "--json");
     const bool statement = model->find('.') != std::string::npos;
-    if (statement && (*only_errata || *only_options || !json->empty())) {
-      throw InputError("popgrad list: --errata, --options and --json list models; leave " + *model +
-                       " out");
+    if ((statement || !entry->empty()) &&
+        (*everything || *only_errata || *only_options || !json->empty())) {
+      throw InputError("popgrad list: --all, --errata, --options and --json list models; leave " +
+                       (statement ? *model : *entry) + " out");
+    }
+    if (statement && !entry->empty()) {
+      throw InputError("popgrad list: " + *model + " is a statement and has no " + *entry +
+                       "; leave it out");
     }
     if (statement) {
       list_statements(theories, *model);
@@ -79,7 +89,13 @@ Action add_list(CommandLine& app, const Invocation& call) {
       return success;
     }
     if (host().results != nullptr) host().results->document = catalogue_json(chosen);
-    if (*json != "-") std::fputs(catalogue_text(chosen).c_str(), standard_output());
+    if (*json != "-") {
+      const std::string text = !entry->empty()  ? entry_text(chosen.front(), *entry)
+                               : *everything    ? catalogue_text(chosen)
+                               : model->empty() ? overview_text(chosen)
+                                                : contents_text(chosen.front());
+      std::fputs(text.c_str(), standard_output());
+    }
     if (!json->empty()) write(*json, catalogue_json(chosen));
     return success;
   };

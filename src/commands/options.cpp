@@ -160,7 +160,7 @@ std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invoca
   o->theories = call.theories;
   o->unread = std::move(unread);
   command.takes_parameters();
-  command.add_option("--instance", o->instance, "data law as JSON (see 'popgrad list')")
+  command.add_option("--instance", o->instance, "data law as JSON (see 'popgrad list MODEL RUNG')")
       .kind("input file");
   command.add_option("--config", o->config, "TOML file with the same keys as these options")
       .kind("input file");
@@ -171,8 +171,9 @@ std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invoca
   command.add_option("--steps", o->steps, Whole{within(1, most_steps)}, "steps of gd and sgd")
       .read_by(taking_steps);
   command
-      .add_option("--eta", o->step_size, Number{above(0)},
-                  "step of gd and sgd on the clock (default: the rung's, see 'popgrad list')")
+      .add_option(
+          "--eta", o->step_size, Number{above(0)},
+          "step of gd and sgd on the clock (default: the rung's, see 'popgrad list MODEL RUNG')")
       .read_by(taking_steps);
   command
       .add_option("--optimiser", o->optimiser,
@@ -184,7 +185,7 @@ std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invoca
       .read_by(taking_steps);
   command
       .add_option("--batch", o->batch, Whole{within(1, 1e8)},
-                  "samples a step of sgd (default: the rung's, see 'popgrad list')")
+                  "samples a step of sgd (default: the rung's, see 'popgrad list MODEL RUNG')")
       .read_by("random moments");
   command.add_option("--runs", o->runs, Whole{within(1, 1e7), "1"}, "ensemble of sgd")
       .read_by("random");

@@ -70,7 +70,7 @@ std::vector<std::string> chosen_figures(Theories theories, Theories shown, const
     if (std::find(drawable.begin(), drawable.end(), name) == drawable.end()) {
       reject("popgrad report", "--figures", name,
              "is not one that can be drawn without data" + suggestion(name, names) +
-                 "; all, none, or names from 'popgrad list'");
+                 "; all, none, or names from 'popgrad list MODEL'");
     }
   }
   return o.figures;

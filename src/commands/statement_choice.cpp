@@ -38,7 +38,7 @@ std::vector<const Statement*> matching_statements(Theories theories, const std::
     }
     if (!any) {
       reject(command, "statement", pattern,
-             "matches none" + suggestion(pattern, ids) + "; see 'popgrad list'");
+             "matches none" + suggestion(pattern, ids) + "; see 'popgrad list MODEL'");
     }
   }
   std::vector<const Statement*> list;

@@ -129,7 +129,7 @@ std::vector<std::string> data_files_of(const VerificationOptions& options) {
 void add_instance_options(Command& command, VerificationOptions& options) {
   command
       .add_option("--instance", options.instance,
-                  "examine this instance (JSON, as for 'run'; see 'popgrad list')")
+                  "examine this instance (JSON, as for 'run'; see 'popgrad list ID')")
       .kind("input file");
   command.add_option("--set", options.knobs,
                      "KNOB=VALUE of the instances that a statement makes (repeatable; see 'popgrad "

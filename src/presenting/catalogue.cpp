@@ -9,6 +9,7 @@
 #include "base/json.hpp"
 #include "io/examination_json.hpp"
 #include "io/json_document.hpp"
+#include "popgrad/base/error.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "presenting/figure.hpp"
 #include "presenting/observables.hpp"
@@ -48,47 +49,76 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
+std::string rung_text(const Model& model, const RungInfo& rung) {
+  return fmt::format("    {:<12} {}\n    {:<12} cost {}; default {} {}{}\n    {:<12} columns {}\n",
+                     rung.name, rung.summary, "", rung.cost, walks(rung) ? "--steps" : "--t1",
+                     rung.default_end, defaults_of_steps(rung), "", columns_of(model, rung));
+}
+
+std::string regime_line(const Regime& regime) {
+  return fmt::format("    {:<20} of {}: {}\n", regime.name, regime.column, describe(regime.kind));
+}
+
+std::string in_brackets(const std::vector<std::string>& rungs) {
+  return rungs.empty() ? "" : fmt::format(" [{}]", fmt::join(rungs, ", "));
+}
+
+std::string observable_line(const SharedObservable& one) {
+  return fmt::format("    {:<27} {}; {}{}{}{}\n", one.info.name, one.info.formula, one.info.range,
+                     one.info.meaning.empty() ? "" : "; ", one.info.meaning,
+                     in_brackets(one.rungs));
+}
+
+std::string parameter_line(const ParameterInfo& p) {
+  std::string text = p.help;
+  if (!p.choices.empty()) text += fmt::format(": {}", fmt::join(p.choices, ", "));
+  if (!p.default_value.empty()) text += fmt::format(" (default {})", p.default_value);
+  if (!p.flag) text += " (file only)";
+  return fmt::format("    {:<20} {}{}\n", p.name, text, in_brackets(p.rungs));
+}
+
+std::string figure_line(const FigureInfo& figure) {
+  return fmt::format("    {:<30} {}\n", figure.name, figure.title);
+}
+
+std::string notation_text(const Model& model) {
+  std::string text;
+  for (const std::string& line : lines_of(model.notation())) {
+    text += fmt::format("{}{}\n", line.empty() ? "" : "    ", line);
+  }
+  return text;
+}
+
 std::string models_text(Theories theories) {
   std::string text;
   const auto out = std::back_inserter(text);
   for (const Theory& theory : theories) {
     const auto& model = theory.model;
     fmt::format_to(out, "model {}\n  {}\n\n  rungs\n", model->name(), model->paper());
-    for (const RungInfo& rung : model->rungs()) {
-      fmt::format_to(out,
-                     "    {:<12} {}\n    {:<12} cost {}; default {} {}{}\n    {:<12} columns {}\n",
-                     rung.name, rung.summary, "", rung.cost, walks(rung) ? "--steps" : "--t1",
-                     rung.default_end, defaults_of_steps(rung), "", columns_of(*model, rung));
-    }
+    for (const RungInfo& rung : model->rungs()) text += rung_text(*model, rung);
     if (!model->regimes().empty()) {
       fmt::format_to(out, "\n  regimes, events of every rung that has the observable\n");
     }
-    for (const Regime& regime : model->regimes()) {
-      fmt::format_to(out, "    {:<20} of {}: {}\n", regime.name, regime.column,
-                     describe(regime.kind));
-    }
-    fmt::format_to(out, "\n  observables\n");
-    for (const std::string& line : lines_of(model->notation())) {
-      fmt::format_to(out, "{}{}\n", line.empty() ? "" : "    ", line);
-    }
+    for (const Regime& regime : model->regimes()) text += regime_line(regime);
+    text += "\n  observables\n" + notation_text(*model);
     for (const SharedObservable& one : observables_of(*model)) {
-      if (one.info.formula.empty()) continue;
-      fmt::format_to(out, "    {:<27} {}; {}{}{}{}\n", one.info.name, one.info.formula,
-                     one.info.range, one.info.meaning.empty() ? "" : "; ", one.info.meaning,
-                     one.rungs.empty() ? "" : fmt::format(" [{}]", fmt::join(one.rungs, ", ")));
+      if (!one.info.formula.empty()) text += observable_line(one);
     }
     fmt::format_to(out, "\n  parameters (flags, or keys of --instance and --config)\n");
-    for (const ParameterInfo& p : model->parameters()) {
-      std::string tail = p.help;
-      if (!p.choices.empty()) tail += fmt::format(": {}", fmt::join(p.choices, ", "));
-      if (!p.default_value.empty()) tail += fmt::format(" (default {})", p.default_value);
-      if (!p.flag) tail += " (file only)";
-      if (!p.rungs.empty()) tail += fmt::format(" [{}]", fmt::join(p.rungs, ", "));
-      fmt::format_to(out, "    {:<20} {}\n", p.name, tail);
-    }
-    fmt::format_to(out, "\n");
+    for (const ParameterInfo& p : model->parameters()) text += parameter_line(p);
+    text += "\n";
   }
   return text;
+}
+
+// At most this many characters of a line, cut between words.
+constexpr std::size_t width_of_lines = 110;
+
+std::string shortened(std::string line) {
+  if (line.size() <= width_of_lines) return line;
+  line.resize(line.rfind(' ', width_of_lines - 4));
+  while (line.ends_with(',') || line.ends_with(';') || line.ends_with(':')) line.pop_back();
+  return line + " ...";
 }
 
 // A statement with its hypotheses, knobs and what a user's file may give, a line each.
@@ -119,8 +149,7 @@ std::string statements_text(Theories theories) {
   for (const Statement* const statement : statements(theories)) text += declared_text(*statement);
   const auto out = std::back_inserter(text);
   fmt::format_to(out, "\nfigures\n");
-  for (const FigureInfo& figure : figures(theories))
-    fmt::format_to(out, "  {:<30} {}\n", figure.name, figure.title);
+  for (const FigureInfo& figure : figures(theories)) text += figure_line(figure);
   fmt::format_to(out, "\n{} errata: popgrad list --errata\n", errata(theories).size());
   return text;
 }
@@ -253,6 +282,122 @@ std::vector<std::string> column_patterns(const Model& model, const RungInfo& run
 
 std::string catalogue_text(Theories theories) {
   return models_text(theories) + statements_text(theories);
+}
+
+std::string overview_text(Theories theories) {
+  std::size_t width = std::string_view("model").size();
+  for (const Theory& theory : theories) width = std::max(width, theory.model->name().size());
+  const std::string row =
+      fmt::format("{{:<{}}}  {{:>5}}  {{:>10}}  {{:>7}}  {{:>6}}  {{}}\n", width);
+  std::string text =
+      fmt::format(fmt::runtime(row), "model", "rungs", "statements", "figures", "errata", "paper");
+  for (const Theory& theory : theories) {
+    text += fmt::format(fmt::runtime(row), theory.model->name(), theory.model->rungs().size(),
+                        theory.statements.size(), theory.figures.size(), theory.errata.size(),
+                        theory.model->paper());
+  }
+  const Theory& first = theories.front();
+  const std::string& model = first.model->name();
+  text += "\n";
+  const auto add = [&](const std::string& rest, std::string_view what) {
+    text += fmt::format("  popgrad list {:<22} {}\n", rest, what);
+  };
+  add(model, "the names of a model: rungs, observables, parameters, statements, figures");
+  const std::vector<RungInfo> rungs = first.model->rungs();
+  const auto flow = std::ranges::find(rungs, RungKind::flow, &RungInfo::kind);
+  add(fmt::format("{} {}", model, (flow == rungs.end() ? rungs.begin() : flow)->name),
+      "one of them: cost, columns with formulas, parameters with defaults");
+  if (!first.statements.empty()) {
+    add(first.statements.front().id, "a statement: theorem, hypotheses, knobs, controls, rivals");
+  }
+  add("--errata", "where a paper and the algebra disagree, with the evidence");
+  add("--all", "everything; --json FILE for programs");
+  return text;
+}
+
+std::string contents_text(const Theory& theory) {
+  const Model& model = *theory.model;
+  std::string text = fmt::format("{}\n{}\n\nrungs, the law of motion and what it assumes\n",
+                                 model.name(), model.paper());
+  const auto add = [&](std::string_view name, std::string_view what) {
+    text += shortened(fmt::format("  {:<28} {}", name, what)) + "\n";
+  };
+  for (const RungInfo& rung : model.rungs()) add(rung.name, rung.summary);
+  text += "\nobservables, columns of a run\n";
+  std::vector<std::string> seen;
+  for (const SharedObservable& one : observables_of(model)) {
+    if (one.info.formula.empty() || std::ranges::find(seen, one.info.name) != seen.end()) continue;
+    seen.push_back(one.info.name);
+    add(one.info.name, one.info.meaning.empty() ? one.info.formula : one.info.meaning);
+  }
+  if (!model.regimes().empty()) text += "\nregimes, events of a run\n";
+  for (const Regime& regime : model.regimes()) {
+    add(regime.name, fmt::format("of {}: {}", regime.column, describe(regime.kind)));
+  }
+  text += "\nparameters, flags or keys of --instance and --config\n";
+  for (const ParameterInfo& p : model.parameters()) add(p.name, p.help);
+  if (!theory.statements.empty()) text += "\nstatements\n";
+  for (const Statement& s : theory.statements) add(s.id, s.claim);
+  if (!theory.figures.empty()) text += "\nfigures\n";
+  for (const FigureMaker& maker : theory.figures) add(maker.info.name, maker.info.title);
+  return text;
+}
+
+std::string entry_text(const Theory& theory, const std::string& name) {
+  const Model& model = *theory.model;
+  std::string text;
+  std::vector<std::string> names;
+  const auto is = [&](const std::string& own) {
+    names.push_back(own);
+    return own == name;
+  };
+  const auto of_rung = [&](const std::vector<std::string>& rungs) {
+    return rungs.empty() || std::ranges::find(rungs, name) != rungs.end();
+  };
+  for (const RungInfo& rung : model.rungs()) {
+    if (!is(rung.name)) continue;
+    text += "rung\n" + rung_text(model, rung);
+    for (const LadderStep& step : model.ladder()) {
+      if (step.finer != name && step.coarser != name) continue;
+      text += fmt::format("    {:<12} from {} to {}: {}\n", "", step.finer, step.coarser,
+                          step.assumption);
+    }
+    text += "\nits observables\n" + notation_text(model);
+    for (SharedObservable one : observables_of(model)) {
+      if (one.info.formula.empty() || !of_rung(one.rungs)) continue;
+      one.rungs.clear();
+      text += observable_line(one);
+    }
+    text += "\nits parameters (flags, or keys of --instance and --config)\n";
+    for (ParameterInfo p : model.parameters()) {
+      if (!of_rung(p.rungs)) continue;
+      p.rungs.clear();
+      text += parameter_line(p);
+    }
+  }
+  const auto add = [&](std::string_view kind, const std::string& line) {
+    text += fmt::format("{}{}\n{}", text.empty() ? "" : "\n", kind, line);
+  };
+  for (const SharedObservable& one : observables_of(model)) {
+    if (is(one.info.name)) add("observable", observable_line(one));
+  }
+  for (const Regime& regime : model.regimes()) {
+    if (is(regime.name)) add("regime", regime_line(regime));
+  }
+  for (const ParameterInfo& p : model.parameters()) {
+    if (is(p.name)) add("parameter", parameter_line(p));
+  }
+  for (const FigureMaker& maker : theory.figures) {
+    if (is(maker.info.name)) {
+      add("figure", figure_line(maker.info));
+    }
+  }
+  if (text.empty()) {
+    reject("popgrad list " + model.name(), "name", name,
+           fmt::format("is not known{}; see 'popgrad list {}'", suggestion(name, names),
+                       model.name()));
+  }
+  return text;
 }
 
 std::string catalogue_json(Theories theories) {

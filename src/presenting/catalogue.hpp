@@ -10,6 +10,14 @@
 
 namespace popgrad {
 
+/// A line a model, and how to ask for more.
+std::string overview_text(Theories theories);
+/// The names of a theory, a line of at most 110 characters each.
+std::string contents_text(const Theory& theory);
+/// One rung, observable, regime, parameter or figure; a rung with its observables and parameters. Throws
+/// InputError with the nearest name.
+std::string entry_text(const Theory& theory, const std::string& name);
+/// Everything.
 std::string catalogue_text(Theories theories);
 /// {"version", "models": [{"name", "paper", "rungs", "observables", "parameters", "regimes",
 /// "statements", "figures", "errata"}]}.

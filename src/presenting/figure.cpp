@@ -25,7 +25,7 @@ Found find_figure(Theories theories, std::string_view name) {
     }
   }
   reject("popgrad figure", "name", name,
-         "is not known" + suggestion(name, names) + "; see 'popgrad list'");
+         "is not known" + suggestion(name, names) + "; see 'popgrad list MODEL'");
 }
 
 std::vector<ParameterInfo> parameters_of(const Found& figure) {

@@ -52,8 +52,9 @@ const Rung& Model::row(std::string_view name) const {
     if (rung.info.name == name) return rung;
     names.push_back(rung.info.name);
   }
-  reject(this->name(), "rung", name,
-         "is not known" + suggestion(name, names) + "; see 'popgrad list'");
+  reject(
+      this->name(), "rung", name,
+      fmt::format("is not known{}; see 'popgrad list {}'", suggestion(name, names), this->name()));
 }
 
 AnyRung<double> Model::rung(std::string_view name, const Parameters& p, std::uint64_t seed) const {

@@ -499,6 +499,30 @@ TEST_CASE("cli: what there is, for people and programs", "[cli]") {
   const Answer one = run_popgrad("list scb");
   CHECK(one.status == 0);
   CHECK_THAT(one.out, Catch::Contains("scb.convergence") && !Catch::Contains("joma."));
+  const auto lines = [](const Answer& answer) {
+    return std::count(answer.out.begin(), answer.out.end(), '\n');
+  };
+  CHECK(lines(run_popgrad("list")) <= 50);
+  for (const Json& model : all["models"]) {
+    const Answer names = run_popgrad("list " + model.at("name").get<std::string>());
+    CHECK(lines(names) <= 120);
+    for (const char* kind : {"rungs", "parameters", "observables", "statements", "figures"}) {
+      for (const Json& each : model.at(kind)) {
+        const auto& name = each.contains("id") ? each["id"] : each["name"];
+        if (each.contains("formula") && each["formula"] == "") continue;
+        CHECK_THAT(names.out, Catch::Contains("\n  " + name.get<std::string>() + " "));
+      }
+    }
+  }
+  CHECK_THAT(run_popgrad("list joma reduced").out,
+             Catch::Contains("O(M_C K) an evaluation") && Catch::Contains("\n    largest_delta ") &&
+                 Catch::Contains("\n    mu ") && !Catch::Contains("train-attention"));
+  CHECK_THAT(run_popgrad("list joma temperature").out, Catch::StartsWith("parameter\n"));
+  CHECK_THAT(run_popgrad("list joma temperatur").out,
+             Catch::Contains("did you mean 'temperature'?"));
+  CHECK(run_popgrad("list joma.stable-rank reduced").status == 2);
+  CHECK_THAT(run_popgrad("list --all joma").out,
+             Catch::Contains("hypothesis: ") && Catch::Contains("usually"));
   CHECK(run_popgrad("list sbc").status == 2);
 }
 
