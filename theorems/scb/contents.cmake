@@ -58,6 +58,7 @@ set(optimised
   ode_limit
   perturbed_start
   reduction
+  residual_runs
   sampled_runs
   softmax_patterns
   softmax_scratch

@@ -1,10 +1,11 @@
 #include "theorems/scb/checks/one_step.hpp"
 
 #include "popgrad/walks/ensemble.hpp"
-#include "popgrad/walks/walk.hpp"
 #include "theorems/scb/checks/branching.hpp"
 #include "theorems/scb/checks/prelude.hpp"
+#include "theorems/scb/checks/sampled_runs.hpp"
 #include "theorems/scb/rungs/lumped_three_part.hpp"
+#include "theorems/scb/rungs/three_part_descent.hpp"
 
 namespace popgrad::scb::checks {
 
@@ -92,32 +93,44 @@ double FrozenSteps::threshold(const Training<double>& training) const {
   return share + pull / square * (1 - left) * (b.law.minCoeff() / 2 - share);
 }
 
-Quantity found_share(const Training<double>& training, const NoiseLevels& levels,
-                     const FrozenSteps& steps, Index batch, std::uint32_t first_run,
-                     const Setting& setting) {
-  const Bigrams<double>& b = training.bigrams;
+namespace {
+
+Schedule schedule_of(const Training<double>& training, const FrozenSteps& steps) {
   Schedule schedule;
   schedule.transfer = true;
   schedule.boost_until = std::numeric_limits<double>::max();
   schedule.boost_steps = steps.count;
   schedule.threshold = std::max(0.0, steps.threshold(training));
-  const AnyRung<double> rung = forget_type(LumpedThreePart(training, schedule, levels));
-  WalkRequest request;
-  request.step_size = steps.step;
-  request.steps = steps.count;
-  request.save_steps = {steps.count};
-  request.batch = batch;
-  request.runs = setting.draws(2000);
-  request.first_run = first_run;
-  request.seed = setting.draw_seed();
-  request.jobs = setting.jobs;
+  return schedule;
+}
+
+Quantity share_of_rung(const AnyRung<double>& rung, Index entries, const FrozenSteps& steps,
+                       Index batch, std::uint32_t runs, std::uint32_t first_run,
+                       const Setting& setting) {
   std::uint32_t found = 0;
-  for (const Trajectory<double>& run : walk(rung, rung.initial, request)) {
-    const bool all =
-        !run.rows.empty() && run.rows.back().back() == static_cast<double>(b.entries());
+  for (const Trajectory<double>& run :
+       runs_to_end(rung, steps.step, steps.count, batch, runs, first_run, setting)) {
+    const bool all = !run.rows.empty() && run.rows.back().back() == static_cast<double>(entries);
     found += all ? 1U : 0U;
   }
-  return success_probability(found, request.runs, setting.false_alarm);
+  return success_probability(found, runs, setting.false_alarm);
+}
+
+}  // namespace
+
+Quantity found_share(const Training<double>& training, const NoiseLevels& levels,
+                     const FrozenSteps& steps, Index batch, std::uint32_t first_run,
+                     const Setting& setting) {
+  return share_of_rung(forget_type(LumpedThreePart(training, schedule_of(training, steps), levels)),
+                       training.bigrams.entries(), steps, batch, setting.draws(2000), first_run,
+                       setting);
+}
+
+Quantity found_share_on_sequences(const Training<double>& training, const FrozenSteps& steps,
+                                  Index batch, std::uint32_t runs, std::uint32_t first_run,
+                                  const Setting& setting) {
+  return share_of_rung(forget_type(ThreePartDescent(training, schedule_of(training, steps))),
+                       training.bigrams.entries(), steps, batch, runs, first_run, setting);
 }
 
 }  // namespace popgrad::scb::checks

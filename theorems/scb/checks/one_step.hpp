@@ -1,7 +1,8 @@
 #pragma once
-/// Steps on A from 1/T with noise while V stays, and a threshold at half of what the least q gets.
+/// Steps on A from 1/T while V stays, and a threshold at half of what the least q gets; sequences are
+/// drawn, or noise is Gaussian.
 ///
-/// With r = 1 - eta <V,V> and s_k the noise of one step, k steps leave
+/// With r = 1 - eta <V,V> and s_k the deviation of Gaussian noise in one step, k steps leave
 ///   a_t - 1/T = eta <V,P> (1 - r^k)/(1 - r) (q_t - 1/T) + s_k sqrt((1 - r^(2k))/(1 - r^2)) g_t,
 /// signal over noise of one step with as many times its batch as
 ///   k_eff = (1 - r^k)(1 + r)/((1 + r^k)(1 - r)) < k.
@@ -16,6 +17,10 @@
 namespace popgrad::scb::checks {
 
 inline constexpr Hypothesis positive_correlation{"positive correlation"};
+inline constexpr Hypothesis gaussian_noise = assumed(
+    "noise of A Gaussian, of variance sigma_A^2 <V,V>/K_P",
+    "sigma_A that at the solution; at A = 1/T that of sequences is larger, and later it grows "
+    "with what A has off the supports (scb.transfer-growth)");
 inline constexpr Control independent_batch{"independent", "a batch independent of T"};
 
 inline constexpr Knob kernel_size =
@@ -66,9 +71,14 @@ struct FrozenSteps {
   [[nodiscard]] double threshold(const Training<double>& training) const;
 };
 
-/// Share of `setting.draws(2000)` runs of which as many positions survive as the supports have.
+/// Share of `setting.draws(2000)` runs of which as many positions survive as the supports have, with
+/// Gaussian noise.
 Quantity found_share(const Training<double>& training, const NoiseLevels& levels,
                      const FrozenSteps& steps, Index batch, std::uint32_t first_run,
                      const Setting& setting);
+/// The same of `runs` runs on sequences.
+Quantity found_share_on_sequences(const Training<double>& training, const FrozenSteps& steps,
+                                  Index batch, std::uint32_t runs, std::uint32_t first_run,
+                                  const Setting& setting);
 
 }  // namespace popgrad::scb::checks

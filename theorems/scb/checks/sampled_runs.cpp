@@ -1,5 +1,7 @@
 #include "theorems/scb/checks/sampled_runs.hpp"
 
+#include <numeric>
+
 #include "popgrad/walks/walk.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/noise.hpp"
@@ -15,7 +17,8 @@ double square_of_law(const Bigrams<double>& b, Index k) {
 
 }  // namespace
 
-Training<double> clearest_training(Index tokens, Index context, Index support, std::uint64_t seed) {
+Training<double> clearest_training(Index tokens, Index context, Index support, std::uint64_t seed,
+                                   Examination& it) {
   constexpr std::uint64_t draws = 8;
   constexpr std::uint64_t apart = 1000;  // further than the seeds that are usually compared
   Training<double> clearest;
@@ -26,6 +29,7 @@ Training<double> clearest_training(Index tokens, Index context, Index support, s
     if (pull > most) clearest = std::move(drawn);
     most = std::max(most, pull);
   }
+  it.report("q_min K_P of the instance of the runs, the largest of 8 draws", most);
   return clearest;
 }
 
@@ -86,32 +90,43 @@ double SolutionRuns::noise_of_values(double batch) const {
          (2 * context_size_ * batch);
 }
 
-Crossing SolutionRuns::half_batch(double weight, std::uint32_t runs, const Setting& setting) const {
-  CrossingRequest request;
-  request.first = 2 * critical();
-  request.factor = 2;
-  request.bisections = 2;
-  request.runs = runs;
-  return find_crossing(
-      [&](double size, std::uint32_t first_run, std::uint32_t count) {
-        const Index batch = std::max<Index>(1, std::llround(size));
-        const std::vector<double> ends = distances(batch, weight, count, first_run, setting);
-        const auto stay = std::count_if(ends.begin(), ends.end(), [](double d) { return d < 1; });
-        return static_cast<std::uint32_t>(stay);
+std::uint64_t SolutionRuns::steps(double times) const {
+  return static_cast<std::uint64_t>(std::ceil(times / (step_ * transition_size_)));
+}
+
+CriticalBatch SolutionRuns::half_batch(bool feedback, const Setting& setting,
+                                       const std::function<Quantity(Index)>& measure) const {
+  const ResidualRuns by_residual(training_);
+  const ResidualRequest request{
+      .step = step_, .steps = steps(3), .values_move = true, .feedback = feedback};
+  return critical_batch(
+      0.5, 2 * critical(), std::max(8U, setting.draws(160)),
+      [&](Index batch, std::uint32_t runs) {
+        return by_residual.near(request, batch, runs, setting);
       },
-      request);
+      measure);
+}
+
+SolutionRuns SolutionRuns::changed(Index context, double times) const {
+  Training<double> training = training_;
+  Bigrams<double>& b = training.bigrams;
+  b.context = context;
+  for (Index k = 0; k < b.tokens(); ++k) {
+    const auto begin = b.position.begin() + b.first[static_cast<std::size_t>(k)];
+    std::iota(begin, begin + b.support(k), Index{0});
+  }
+  return {std::move(training), times * step_ * context_size_};
 }
 
 double SolutionRuns::derived_noise(Index batch, const Formula& formula) const {
   const Bigrams<double>& b = training_.bigrams;
   const auto positions = static_cast<double>(b.context - 1);  // the mean over t is taken off
-  const auto steps = static_cast<std::uint64_t>(std::ceil(1 / (step_ * transition_size_)));
   double mean = 0;
   for (Index k = 0; k < b.tokens(); ++k) {
     const double per_batch = step_ * step_ * positions / static_cast<double>(batch) /
                              (formula.weighted ? b.stationary[k] : 1);
     double noise = 0;
-    for (std::uint64_t i = 0; i < steps; ++i) {
+    for (std::uint64_t i = 0; i < steps(1); ++i) {
       const double felt = (formula.feedback ? noise : 0) - square_of_law(b, k);
       noise = std::pow(1 - step_ * transition_size_, 2) * noise +
               per_batch * (spread_ + felt * square_);
@@ -161,9 +176,7 @@ std::vector<Trajectory<double>> SolutionRuns::walked(const Schedule& schedule, d
                                                      std::uint32_t first_run,
                                                      const Setting& setting) const {
   const AnyRung<double> rung = forget_type(ThreePartDescent(training_, schedule));
-  const double steps = std::ceil(times / (step_ * transition_size_));
-  return runs_to_end(rung, step_, static_cast<std::uint64_t>(steps), batch, runs, first_run,
-                     setting);
+  return runs_to_end(rung, step_, steps(times), batch, runs, first_run, setting);
 }
 
 Matrix<double> SolutionRuns::noise_of_runs(Index batch, std::uint32_t runs, std::uint32_t first_run,

@@ -3,14 +3,15 @@
 
 #include "popgrad/evidence/statement.hpp"
 #include "popgrad/rungs/trajectory.hpp"
-#include "statistics/critical.hpp"
+#include "theorems/scb/checks/residual_runs.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/schedule.hpp"
 
 namespace popgrad::scb::checks {
 
-/// Of eight draws that with the largest q_min K_P: noise of V counts over K_P.
-Training<double> clearest_training(Index tokens, Index context, Index support, std::uint64_t seed);
+/// Of eight draws that with the largest q_min K_P, as noise of V counts over K_P; reported in `it`.
+Training<double> clearest_training(Index tokens, Index context, Index support, std::uint64_t seed,
+                                   Examination& it);
 
 /// Runs from the start of a rung, numbered from `first_run`; what their last step leaves.
 std::vector<Trajectory<double>> runs_to_end(const AnyRung<double>& rung, double step_size,
@@ -53,11 +54,16 @@ class SolutionRuns {
   [[nodiscard]] std::vector<double> distances(Index batch, double weight, std::uint32_t runs,
                                               std::uint32_t first_run,
                                               const Setting& setting) const;
-  /// The batch at which half of them are below 1, looked for from 2 critical() on.
-  [[nodiscard]] Crossing half_batch(double weight, std::uint32_t runs,
-                                    const Setting& setting) const;
+  /// The batch at which half of such plain runs are below 1, by residual_runs.hpp, where `measure`
+  /// gives their share.
+  [[nodiscard]] CriticalBatch half_batch(bool feedback, const Setting& setting,
+                                         const std::function<Quantity(Index)>& measure) const;
+  /// The same law and solution at another length and at `times` eta: its supports are the first
+  /// positions, which are as good as any.
+  [[nodiscard]] SolutionRuns changed(Index context, double times) const;
 
  private:
+  [[nodiscard]] std::uint64_t steps(double times) const;  ///< times/(eta K_P)
   [[nodiscard]] std::vector<Trajectory<double>> walked(const Schedule& schedule, double times,
                                                        Index batch, std::uint32_t runs,
                                                        std::uint32_t first_run,

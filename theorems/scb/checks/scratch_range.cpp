@@ -10,9 +10,9 @@ Statement sheet{.id = "scb.scratch-range",
                 .status = "conjectured in source, exponents derived here",
                 .about = "SGD with Gaussian noise",
                 .theorem = R"(
-From scratch the sample size is not a power of Q only: with q^k even on Q positions and the noise
-of SGD, the batch at which a run leaves 0 along the right branch with a given probability Phi(z)
-is, at a fixed eta, to leading order
+From scratch the sample size is not a power of Q only: with q^k even on Q positions and Gaussian
+noise that scales as SGD's, the batch at which a run leaves 0 along the right branch with a given
+probability Phi(z) is, at a fixed eta, to leading order
   B = z^2 eta T rate W_V/(2 K_P K_Q),
 1 in T at every Q and -1/2 in Q: rate = sqrt(K_P K_Q) falls, and W_V/K_Q hardly depends on Q.
 (W_V as in scb.two-stages; supports must be found as well.))",
@@ -21,7 +21,8 @@ is, at a fixed eta, to leading order
                 .knobs = {range_vocabulary, range_length, short_range_length, least_range}};
 
 const Clause right_branch = sheet.clause(
-    "from scratch runs take the right branch at a batch as T rate W_V/(K_P K_Q), as Q or T grows");
+    "from scratch runs with Gaussian noise take the right branch at a batch as "
+    "T rate W_V/(K_P K_Q), as Q or T grows");
 
 const Hypothesis one_law =
     sheet.assume(by_construction("P and eta fixed while Q and T grow", "one seed and step"));

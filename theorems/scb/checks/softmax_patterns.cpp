@@ -13,7 +13,9 @@ namespace {
 Statement sheet{.id = "scb.softmax-patterns",
                 .paper = "arXiv 2410.23438, reply 4 to the reviewers, Fig (2)",
                 .status = "observed in source, law of the loss derived here",
-                .about = "the population flow and SGD on sequences",
+                .about =
+                    "the population flow; SGD on sequences, of eight draws of P and q that with "
+                    "the largest q_min K_P",
                 .theorem = R"(
 After training linear and softmax patterns are alike, both match Q, and their losses are similar;
 and this is one fact. Patterns are vectors with the product sum_k mu_k a^k.b^k. With phi the
@@ -276,8 +278,8 @@ void examine(const Setting& setting, Examination& it) {
   const double loud = setting.value(loud_share);
   const double share = loud > 0 ? loud : setting.value(noise_share);
   it.require(quiet, 0.01 - share, fmt::format("{:.3g} of alpha_A^2 K_Q", share));
-  judge_runs(clearest_training(tokens, setting.count(sampled_length), support, setting.seed), share,
-             setting, it);
+  judge_runs(clearest_training(tokens, setting.count(sampled_length), support, setting.seed, it),
+             share, setting, it);
 }
 
 }  // namespace

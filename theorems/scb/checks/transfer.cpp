@@ -24,9 +24,10 @@ All supports are found where exactly as many positions survive as the supports h
                 .reads = "reduced"};
 
 const Clause found = sheet.clause(
-    "V kept at a correlated start, one step on A and a threshold find all supports at a batch "
-    "as ln T, at leading order");
+    "V kept at a correlated start, one step on A with Gaussian noise and a threshold find all "
+    "supports at a batch as ln T, at leading order");
 
+const Hypothesis noise = sheet.assume(gaussian_noise);
 const Hypothesis positive = sheet.assume(positive_correlation);
 const Hypothesis one_law = sheet.assume(by_construction(
     "eta and the instance fixed while T grows", "one law and one eta are run at both lengths"));

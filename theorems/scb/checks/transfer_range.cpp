@@ -22,8 +22,10 @@ of scb.transfer, of which this is the leading order.)",
                 .knobs = {range_vocabulary, range_length, short_range_length, least_range}};
 
 const Clause square = sheet.clause(
-    "one step of transfer on A, V kept, finds all supports at a batch that grows as sigma_A^2 Q^2");
+    "one step of transfer on A with Gaussian noise, V kept, finds all supports at a batch that "
+    "grows as sigma_A^2 Q^2");
 
+const Hypothesis noise = sheet.assume(gaussian_noise);
 const Hypothesis positive =
     sheet.assume(by_construction("positive correlation", "drawn from 0.2 to 0.8"));
 const Hypothesis one_law =
