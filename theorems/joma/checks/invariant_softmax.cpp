@@ -9,7 +9,7 @@ namespace popgrad::joma::checks::invariant_softmax {
 namespace {
 
 constexpr Knob start =
-    logarithmic_knob("start", "size of the start, in units of that of the authors", 1, 100, 10);
+    logarithmic_knob("start", "size of the start, in units of that of the authors", 1, 100, 1);
 constexpr Hypothesis softmax_attention{"softmax attention"};
 
 Statement sheet{.id = "joma.invariant-softmax",

@@ -33,9 +33,9 @@ const Control biases_kept = sheet.control("biases-kept", "b_O left as it was");
 
 const Knob shared = sheet.knob(shared_classes);
 
-constexpr double step_size = 0.05;
-constexpr std::uint64_t steps = 50;  // at which hidden units are compared, twice
-constexpr double moved = 1e-12;      // share of the start, above the roundings of all steps
+constexpr double step_size = 0.02;
+constexpr std::uint64_t steps = 40;  // at which hidden units are compared, twice
+constexpr double moved = 1e-10;      // share of the start, above the roundings of all steps
 
 enum class Rows { permuted, weights_only, kept };
 

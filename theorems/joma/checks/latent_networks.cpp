@@ -11,8 +11,8 @@ namespace popgrad::joma::checks {
 namespace {
 
 constexpr Knob layer_count = whole_knob("layers", "layers of attention and MLP", 1, 3, 2);
-constexpr Knob dimension = whole_knob("d", "dimension of the embeddings", 8, 24, 16);
-constexpr Knob class_count = whole_knob("classes", "sequences", 12, 24, 16);
+constexpr Knob dimension = whole_knob("d", "dimension of the embeddings", 8, 64, 16);
+constexpr Knob class_count = whole_knob("classes", "sequences", 10, 24, 16);
 constexpr Knob latent_count = whole_knob("latents", "latents above the tokens", 8, 20, 10);
 constexpr Knob set_size = whole_knob("children", "size of the sets", 2, 3, 2);
 constexpr Knob phi_of_network = whole_knob("phi", "0 linear, 1 ReLU, 2 GELU, 3 tanh", 0, 3, 1);

@@ -11,7 +11,7 @@ Statement sheet{.id = "joma.latent-scores",
                 .theorem = R"(
 The score of hidden units on latents is the mean over latents of the best |correlation| of a
 unit; chance is the score on the latents of the wrong sequences, the mean over 20 cyclic orders of
-them. On 12 to 24 sequences of the authors' hierarchies of sets, networks trained on permuted
+them. On 10 to 24 sequences of the authors' hierarchies of sets, networks trained on permuted
 labels reach the score that those on the true ones do,
   score - chance < (1 - chance)/2
 (1 is a unit a latent), and score - chance is less than 3/2 of what it is before training. Means are

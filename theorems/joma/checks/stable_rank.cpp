@@ -27,6 +27,7 @@ const Clause falls_first =
     sheet.clause("stable rank from V(0) = 0 starts at that of Mu and falls as s^2");
 const Clause returns_last = sheet.clause("returns to it by the linearisation at Mu");
 const Clause not_above = sheet.clause("is not above it on the way");
+[[maybe_unused]] const Clause trained = sheet.not_checked("trained lower MLP weights");
 
 const Hypothesis nonlinear = sheet.assume("nonlinear phi");
 const Hypothesis zero_start = sheet.assume("V(0) = 0");
