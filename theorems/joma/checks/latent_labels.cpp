@@ -64,33 +64,14 @@ Vector<double> moved_start(const MultilayerFlow<double>& flow, const SequenceDat
   return start;
 }
 
-// Largest difference of the units of every layer after `steps` and twice as many, over their size.
-// What roundings grow to shows in a start that is moved by more than they are.
-std::vector<Quantity> differences(const MultilayerFlow<double>& flow,
-                                  const MultilayerFlow<double>& relabelled, Rows rows) {
-  const LatentTraining training{flow.instance(), step_size, steps};
-  Vector<double> x = flow.initial();
-  Vector<double> y = moved_start(flow, relabelled.instance().data, rows);
-  Vector<double> nearby = x;
-  Stream stream(1, stream_of_drawn_instances, 42);
-  for (double& entry : nearby) entry *= 1 + moved * stream.normal();
-  std::vector<Quantity> found;
+// Hidden units of every layer after `steps` and after twice as many.
+std::vector<Matrix<double>> units_on_the_way(const MultilayerFlow<double>& flow, Vector<double> x) {
+  std::vector<Matrix<double>> units;
   for (int times = 0; times < 2; ++times) {
-    x = trained_network(flow, x, training);
-    y = trained_network(relabelled, y, training);
-    nearby = trained_network(flow, nearby, training);
-    for (Index h = 0; h < flow.instance().shape.layers; ++h) {
-      const Matrix<double> units = flow.hidden(x, h);
-      const double size = units.norm() / std::sqrt(static_cast<double>(units.size()));
-      const auto apart = [&](const Matrix<double>& other) {
-        return (other - units).cwiseAbs().maxCoeff() / size;
-      };
-      Quantity difference(apart(relabelled.hidden(y, h)));
-      difference.add(ErrorPart::solver(0, apart(flow.hidden(nearby, h))));
-      found.push_back(difference);
-    }
+    x = trained_network(flow, x, {flow.instance(), step_size, steps});
+    for (Index h = 0; h < flow.instance().shape.layers; ++h) units.push_back(flow.hidden(x, h));
   }
-  return found;
+  return units;
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -102,7 +83,26 @@ void examine(const Setting& setting, Examination& it) {
       instance.data.target(Eigen::all, cyclic_order(instance.data.sequences(), stream));
   const MultilayerFlow<double> flow(instance);
   const MultilayerFlow<double> other(relabelled);
-  const auto with = [&](Rows rows) { return differences(flow, other, rows); };
+  const std::vector<Matrix<double>> own = units_on_the_way(flow, flow.initial());
+  // What roundings grow to shows in a start that is moved by more than they are.
+  Vector<double> nearby = flow.initial();
+  Stream shift(1, stream_of_drawn_instances, 42);
+  for (double& entry : nearby) entry *= 1 + moved * shift.normal();
+  const std::vector<Matrix<double>> moved_on = units_on_the_way(flow, nearby);
+  // Largest difference of the units of a layer, over their size.
+  const auto with = [&](Rows rows) {
+    const std::vector<Matrix<double>> others =
+        units_on_the_way(other, moved_start(flow, relabelled.data, rows));
+    std::vector<Quantity> found;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const double size = own[i].norm() / std::sqrt(static_cast<double>(own[i].size()));
+      const auto apart = [&](const Matrix<double>& units) {
+        return (units - own[i]).cwiseAbs().maxCoeff() / size;
+      };
+      found.push_back({apart(others[i]), {ErrorPart::solver(0, apart(moved_on[i]))}});
+    }
+    return found;
+  };
   it.judge(same_units, equal("hidden units of permuted labels off those of the true ones",
                              with(Rows::permuted), 0)
                            .in_units_of(1)

@@ -117,6 +117,7 @@ void examine(const Setting& setting, Examination& it) {
                   fmt::format("{} runs", clusters.size())))
     return;
   const std::vector<Cluster> by_rate = clusters_of(runs, Loss::best, Stratum::learning_rate);
+  const Quantity of_rate = made_by_learning_rate(by_rate, setting);
   const Association a = association_of(clusters, setting);
   const double z = two_sided_normal_bound(setting.false_alarm, 1);
   const Quantity stretched(std::atanh(a.correlation), {ErrorPart::sampling(z, a.deviation)});
@@ -126,9 +127,8 @@ void examine(const Setting& setting, Examination& it) {
                                .with(runs_that_decide(a, z * a.deviation))
                                .unless(swapped_rebound, [&] { return -stretched; })
                                .unless(rebound_decides, std::atanh(-0.9))
-                               .against(learning_rate, [&] {
-                                 return made_by_learning_rate(by_rate, setting) - stretched;
-                               }));
+                               .against(learning_rate, [&] { return of_rate - stretched; }));
+  it.report("correlation with the losses of every rate shuffled", std::tanh(of_rate.value()));
   report_counts(runs, it);
   report("correlation with the final loss", clusters_of(runs, Loss::last, Stratum::none), setting,
          it);

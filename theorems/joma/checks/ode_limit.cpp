@@ -25,7 +25,6 @@ Statement sheet = ode_limit_sheet(
 SGD of step eta and batch B stays within O(eta) + O(sqrt(eta/B)) of the population flow
 (gradient flow in place of SGD) at a fixed time: descent within O(eta), and SGD about descent within
 O(sqrt(eta/B)), with the mean and the variance of the second order in eta.)",
-     .false_version = "no-transport",
      .knobs = {temperature, start_size, first_class, batch_eighth, largest_step, repetition_knob}});
 
 const Hypothesis smooth = sheet.assume(by_construction("smooth phi", "phi is linear here"));
