@@ -34,8 +34,8 @@ const Control no_logarithm =
 const Control sum_rate = sheet.control("sum-rate", "sums said to be 1.1 t");
 const Control token_short = sheet.control("token-short", "the sums without the last token");
 const Control exp_clock = sheet.control("exp-clock", "times of the exp clock 10 % short");
-const Control constant_factor =
-    sheet.control("constant-factor", "the clocks differ by a constant factor, that of the start");
+const Control constant_factor = sheet.control(
+    "constant-factor", "the clocks differ by a constant factor, fitted at the last time");
 
 const Knob size = sheet.knob(
     logarithmic_knob("size", "size of mu and Delta, in units of the usual one", 0.3, 1.2, 1));
@@ -134,8 +134,8 @@ void judge_orbits(const ReducedInstance<double>& instance, const std::vector<Sol
   const auto on_exp_flow = [&](const auto& time_of) {
     return states_of_exp_flow(instance, softmax, tolerance, time_of);
   };
-  const double first_rate =
-      ReducedFlow<double>(instance).attention_logits(instance.start.reshaped()).array().exp().sum();
+  const double last = softmax.back().times().front();
+  const double factor = softmax.back().state(0)[instance.target.size()] / last;
   std::vector<Quantity> states;
   for (const Solved& run : softmax) {
     for (Index i = 0; i < instance.target.size(); ++i) {
@@ -149,7 +149,7 @@ void judge_orbits(const ReducedInstance<double>& instance, const std::vector<Sol
                          return on_exp_flow([](double, double own) { return 0.9 * own; });
                        }))
                .unless(constant_factor, instead([&] {
-                         return on_exp_flow([&](double t, double) { return t / first_rate; });
+                         return on_exp_flow([&](double t, double) { return factor * t; });
                        })));
 }
 

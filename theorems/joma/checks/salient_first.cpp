@@ -115,13 +115,10 @@ double late_clock(const ReducedInstance<double>& instance, Index clock_token) {
   }
 }
 
-// c_l. Part: enclosure, from the two rules of Gauss and Kronrod.
-Quantity late_constant(const ReducedInstance<double>& instance, Index token) {
-  const Vector<double> mu = instance.target.row(token).transpose();
-  const Vector<double> way = mu - instance.start.row(token).transpose();
-  const double first = 2 * mu.dot(way) / instance.tau;
-  const double second = way.squaredNorm() / instance.tau;
-  const auto integrand = [&](double u) { return -std::expm1((first - second * u) * u) / u; };
+// int_0^1 lacks(u)/u du, `lacks` what the rate of a token with the share u of its way left lacks
+// of that at mu, relative to it. Part: enclosure, from the two rules of Gauss and Kronrod.
+Quantity late_constant_of(const std::function<double(double)>& lacks) {
+  const auto integrand = [&](double u) { return lacks(u) / u; };
   // The nodes lie inside (0, 1). Bisected until the two rules agree to all but a few roundings.
   constexpr unsigned bisections = 12;
   double apart = 0;
@@ -129,6 +126,25 @@ Quantity late_constant(const ReducedInstance<double>& instance, Index token) {
   const double value = Rule::integrate(integrand, 0.0, 1.0, bisections,
                                        64 * std::numeric_limits<double>::epsilon(), &apart);
   return {value, {ErrorPart::enclosure(apart)}};
+}
+
+// c_l.
+Quantity late_constant(const ReducedInstance<double>& instance, Index token) {
+  const Vector<double> mu = instance.target.row(token).transpose();
+  const Vector<double> way = mu - instance.start.row(token).transpose();
+  const double first = 2 * mu.dot(way) / instance.tau;
+  const double second = way.squaredNorm() / instance.tau;
+  return late_constant_of([&](double u) { return -std::expm1((first - second * u) * u); });
+}
+
+// The same of rates that are a power of |v|^2.
+Quantity late_constant_by_power(const ReducedInstance<double>& instance, Index token,
+                                double exponent) {
+  const Vector<double> mu = instance.target.row(token).transpose();
+  const Vector<double> way = mu - instance.start.row(token).transpose();
+  return late_constant_of([&](double u) {
+    return 1 - std::pow((mu - u * way).squaredNorm() / mu.squaredNorm(), exponent);
+  });
 }
 
 // ln(1/|delta(0)|) of the unit of a token whose |mu| is largest.
@@ -151,7 +167,7 @@ void judge_limits(const ReducedInstance<double>& instance, Examination& it) {
   const Quantity own_constant = first + late_constant(instance, weakest);
   Comparison ratio = equal("late ratio of the rates of ln(1/|delta|)");
   Comparison limit = equal("Lambda ln(1/|delta_k|) as delta_k goes to 0");
-  std::vector<Quantity> steeper, undamped, by_power;
+  std::vector<Quantity> steeper, undamped, by_power, limit_by_power;
   // Of the strongest token it has the exponent.
   const double largest = squares.maxCoeff();
   const double own_power =
@@ -174,11 +190,15 @@ void judge_limits(const ReducedInstance<double>& instance, Examination& it) {
     const Quantity constant = from + late_constant(instance, l);
     limit.add(place, limit_in(falling, lambda), constant * Quantity(std::exp(-gap)) - own_constant);
     undamped.push_back(constant - own_constant);
+    limit_by_power.push_back((from + late_constant_by_power(instance, l, own_power)) /
+                                 by_power.back() -
+                             (first + late_constant_by_power(instance, weakest, own_power)));
   }
   it.judge(ahead, ratio.unless(larger_exponent, steeper).against(power, by_power));
-  it.judge(
-      vanishes_late,
-      limit.unless(larger_limit, times(1.1)).unless(undamped_limit, undamped).unless(at_once, 0.0));
+  it.judge(vanishes_late, limit.unless(larger_limit, times(1.1))
+                              .unless(undamped_limit, undamped)
+                              .unless(at_once, 0.0)
+                              .against(power, limit_by_power));
 }
 
 void examine(const Setting& setting, Examination& it) {
