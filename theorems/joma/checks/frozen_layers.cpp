@@ -71,7 +71,7 @@ Way way_of(const MultilayerFlow<double>& flow, double eta, double end) {
   std::vector<Matrix<double>> pulled, moved;  // g phi' of the start; its integral with u
   for (Index h = 0; h < std::ssize(hidden); ++h) {
     pulled.emplace_back(flow.network().pulled(h));
-    moved.push_back(Matrix<double>::Zero(pulled.back().rows(), flow.instance().shape.dimension));
+    moved.emplace_back(Matrix<double>::Zero(pulled.back().rows(), flow.instance().shape.dimension));
   }
   double loss = flow.loss(start);
   const double half = loss / 2;
