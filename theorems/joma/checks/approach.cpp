@@ -82,6 +82,7 @@ Comparison flow_in_logarithms(const ReducedInstance<double>& instance) {
       if (logs.state(k)[l] > furthest) continue;
       const double mu = instance.target.reshaped()[i];
       const double way = mu - instance.start.reshaped()[i];
+      if (way == 0) continue;  // and stays so
       Quantity measured =
           flow.at(k, [&](const Vector<double>& x) { return std::log(way / (mu - x[i])); });
       measured.add(ErrorPart::rounding(1, mu / (mu - v[i])));

@@ -26,6 +26,7 @@ From equal starts below its end the attention entropy falls first, as all tokens
 rises last, as the token of least mu, which is the last to arrive, gets its attention back: it falls
 below its end. For linear phi nothing changes.)",
                 .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+                .false_version = "no-bounce",
                 .knobs = knobs_of_attended_unit()};
 
 const Clause scaled_argument = sheet.clause("exp attention: v' = a o G(a o v)");

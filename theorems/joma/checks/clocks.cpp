@@ -36,9 +36,9 @@ std::vector<Solved> solve_softmax_flow(const ReducedInstance<double>& instance,
   return runs;
 }
 
-std::vector<Quantity> states_of_exp_flow(ReducedInstance<double> instance,
-                                         const std::vector<Solved>& softmax, double share,
-                                         double tolerance) {
+std::vector<Quantity> states_of_exp_flow(
+    ReducedInstance<double> instance, const std::vector<Solved>& softmax, double tolerance,
+    const std::function<double(double softmax_time, double exp_time)>& time_of) {
   instance.attention = Attention::exp;
   const ReducedFlow<double> flow(instance);
   const Index n = flow.dimension();
@@ -46,7 +46,7 @@ std::vector<Quantity> states_of_exp_flow(ReducedInstance<double> instance,
   std::vector<Quantity> states;
   for (const Solved& one : softmax) {
     const Quantity clock = one.at(0, [n](const Vector<double>& state) { return state[n]; });
-    const Solved run(forget_type(flow), {share * clock.value()}, tolerance);
+    const Solved run(forget_type(flow), {time_of(one.times().front(), clock.value())}, tolerance);
     flow.rhs(run.state(0), slope, 0.0);
     for (Index i = 0; i < n; ++i) {
       // An error of the time moves the state by its slope.

@@ -1,6 +1,7 @@
 #pragma once
 /// The reduced flow on the clocks of softmax and of exp attention, side by side.
 
+#include <functional>
 #include <vector>
 
 #include "popgrad/evidence/solved.hpp"
@@ -16,10 +17,11 @@ namespace popgrad::joma::checks {
 std::vector<Solved> solve_softmax_flow(const ReducedInstance<double>& instance,
                                        const std::vector<double>& times, double tolerance);
 
-/// States of the exp flow at `share` of the times that the softmax flow gives its clock.
-std::vector<Quantity> states_of_exp_flow(ReducedInstance<double> instance,
-                                         const std::vector<Solved>& softmax, double share,
-                                         double tolerance);
+/// States of the exp flow at the times that `time_of` makes of the time of the softmax flow and of the time
+/// that this gives the exp clock.
+std::vector<Quantity> states_of_exp_flow(
+    ReducedInstance<double> instance, const std::vector<Solved>& softmax, double tolerance,
+    const std::function<double(double softmax_time, double exp_time)>& time_of);
 
 /// Sums of ln(|delta(0)|/|delta|), or of (v - v(0))/Delta for linear phi, over the first `tokens`
 /// tokens, for every unit and time of the softmax flow. The errors of the tokens are added up: in

@@ -111,6 +111,7 @@ void judge_descent(const Sides& sides, const PopulationFlow<double>& flow, doubl
   it.judge(drifts, equal("drift of the invariant under descent", measured, claimed)
                        .in_units_of(largest(claimed))
                        .unless(late_slope, std::vector<Quantity>(late.begin(), late.end()))
+                       .unless(descent_conserves, 0.0)
                        .with(fmt::format("{} steps of {:.4g}", steps, eta)));
 }
 

@@ -9,6 +9,8 @@ namespace popgrad::joma::checks {
 inline constexpr Control larger_weights{"weights", "1.1 sum v^2 in place of sum v^2"};
 inline constexpr Control unit_short{"unit-short", "the sum over all hidden units but the last"};
 inline constexpr Control late_slope{"late-slope", "slopes after the step in place of before it"};
+inline constexpr Control descent_conserves{"descent-conserves",
+                                           "descent conserves it as the flow does"};
 inline constexpr Control normalised_f{"normalised-f",
                                       "f divided by its norm, so the third hypothesis fails"};
 
@@ -16,7 +18,7 @@ inline constexpr Control normalised_f{"normalised-f",
 /// that of v (`grows`), and the drift of the invariant under full-batch descent (`drifts`) against
 ///   linear   eta^2 sum over steps of (z'^2 - sum_k v_k'^2)
 ///   exp      -(eta^2/2T) sum over steps of sum_k v_k'^2
-/// Controls: larger_weights, unit_short; late_slope.
+/// Controls: larger_weights, unit_short; late_slope, descent_conserves.
 void judge_conservation(const ClassInstance<double>& instance, const Clause& grows,
                         const Clause& drifts, Examination& it);
 

@@ -127,6 +127,19 @@ class GapFlow {
              ErrorPart::next_order(to_double(T(rate * (left_at_v / left - 1))))}};
   }
 
+  // sum_j |w_j|.
+  [[nodiscard]] T size_of_lack(const Vector<T>& u) const {
+    return entropy_slope(mu_).cwiseProduct(u).cwiseAbs().sum();
+  }
+
+  // H(mu) - H over that, linearised.
+  [[nodiscard]] Quantity linearised_lack(const Vector<T>& u) const {
+    const T size = size_of_lack(u);
+    const T lack = entropy_slope(mu_).dot(u) / size;
+    const T lack_at_v = entropy_slope(mu_ - u).dot(u) / size;
+    return {to_double(lack), {ErrorPart::next_order(to_double(T(lack_at_v - lack)))}};
+  }
+
  private:
   Vector<T> mu_;
   T tau_;
@@ -187,7 +200,15 @@ LastRise last_rise(const ReducedFlow<T>& flow, const AnyRung<T>& rung) {
   const SolvedIn<T> run(gaps.rung(rung), {found.time}, curve_tolerance);
   found.rate =
       run.at(0, [&](const Vector<T>& u) -> T { return gaps.entropy_rate(u) / gaps.left(u); });
-  found.linearised_rate = gaps.linearised_rate(run.state(0));
+  const Vector<T>& left = run.state(0);
+  found.linearised_rate = gaps.linearised_rate(left);
+  found.lack =
+      run.at(0, [&](const Vector<T>& u) -> T { return gaps.left(u) / gaps.size_of_lack(u); });
+  found.linearised_lack = gaps.linearised_lack(left);
+  found.lack_of_even =
+      found.lack.value() + (std::log(static_cast<double>(left.size())) - found.entropy_at_target) /
+                               to_double(gaps.size_of_lack(left));
+  found.uniform_lack = gaps.linearised_lack(gaps.mu() - rung.initial).value();
   found.least_entropy =
       smallest_along(rung_in_double, found.time, curve_tolerance,
                      [&](const Vector<double>& v) { return in_double.attention_entropy(v); });

@@ -17,7 +17,12 @@ struct LastRise {
   double entropy_at_target = 0;
   Quantity rate;             ///< d ln(H(mu) - H)/dt there, of the flow
   Quantity linearised_rate;  ///< the same, linearised at mu
-  Quantity least_entropy;    ///< of the flow until then, in double
+  /// H(mu) - H there over sum_j |w_j|, w_j = dH/dv_j (mu_j - v_j) at mu; and linearised at mu.
+  Quantity lack, linearised_lack;
+  double lack_of_even = 0;  ///< the same of ln d - H
+  /// Linearised at mu, where all tokens have one share of their way left, as under uniform attention.
+  double uniform_lack = 0;
+  Quantity least_entropy;  ///< of the flow until then, in double
 };
 /// Throws std::runtime_error if the entropy settles without a rise.
 template <class T>

@@ -9,22 +9,25 @@ constexpr Knob start =
     logarithmic_knob("start", "size of the start, in units of that of the authors", 1, 100, 1);
 constexpr Hypothesis exp_attention{"exp attention"};
 
-Statement sheet{.id = "joma.invariant-exp",
-                .paper = "arXiv 2310.00535, Theorem 1",
-                .status = "proved in source",
-                .about = "the population flow and full-batch descent",
-                .theorem = R"(
+Statement sheet{
+    .id = "joma.invariant-exp",
+    .paper = "arXiv 2310.00535, Theorem 1",
+    .status = "proved in source",
+    .about = "the population flow and full-batch descent",
+    .theorem = R"(
 Exp attention. Under the population dynamics, entrywise over tokens, for any K, phi, sample law and
 temperature T,
   R = z - (1/2T) sum_k v_k^2
 is constant. Full-batch descent of step eta moves it by
   -(eta^2/2T) sum over steps of sum_k v_k'^2.)",
-                .hypotheses = {exp_attention, orthonormal, not_normalised},
-                .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
-                .controls = {larger_weights, unit_short, late_slope, normalised_f},
-                .knobs = {attention_temperature, start, hidden_units, token_law_of_authors,
-                          activation, overlap, normalisation},
-                .reads = "flow"};
+    .hypotheses = {exp_attention, orthonormal, not_normalised},
+    .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+    .controls = {larger_weights, unit_short, late_slope, descent_conserves, normalised_f},
+    .no_rival = "an identity in the state",
+    .false_version = "descent-conserves",
+    .knobs = {attention_temperature, start, hidden_units, token_law_of_authors, activation, overlap,
+              normalisation},
+    .reads = "flow"};
 
 const Clause conserved =
     sheet.clause("exp attention: z - (1/2T) sum_k v_k^2 is conserved, generic samples, any phi");

@@ -11,25 +11,13 @@ namespace popgrad::joma::checks {
 namespace {
 
 constexpr Knob layer_count = whole_knob("layers", "layers of attention and MLP", 1, 3, 2);
-constexpr Knob dimension = whole_knob("d", "dimension of the embeddings", 8, 24, 16);
-constexpr Knob class_count = whole_knob("classes", "sequences", 12, 24, 16);
+constexpr Knob dimension = whole_knob("d", "dimension of the embeddings", 8, 64, 16);
+constexpr Knob class_count = whole_knob("classes", "sequences", 10, 24, 16);
 constexpr Knob latent_count = whole_knob("latents", "latents above the tokens", 8, 20, 10);
 constexpr Knob set_size = whole_knob("children", "size of the sets", 2, 3, 2);
 constexpr Knob phi_of_network = whole_knob("phi", "0 linear, 1 ReLU, 2 GELU, 3 tanh", 0, 3, 1);
 
 constexpr int permutations = 20;  // of the sequences, for scores by chance
-
-// Latents that do not vary have no correlations.
-double mean_of_numbers(const Matrix<double>& table) {
-  double sum = 0;
-  double count = 0;
-  for (const double value : table.reshaped()) {
-    if (std::isnan(value)) continue;
-    sum += value;
-    count += 1;
-  }
-  return count > 0 ? sum / count : 0.0;
-}
 
 Scores scores_at(const MultilayerFlow<double>& flow, const Vector<double>& x,
                  const std::vector<Index>& order) {
@@ -37,17 +25,15 @@ Scores scores_at(const MultilayerFlow<double>& flow, const Vector<double>& x,
   const Index layers = flow.instance().shape.layers;
   const auto levels = std::ssize(data.latent_means);
   const Index entries = layers * levels;
-  Scores scores{Vector<double>(entries), Vector<double>(entries), Vector<double>(entries)};
+  Scores scores{Vector<double>(entries), Vector<double>(entries)};
   for (Index h = 0; h < layers; ++h) {
     const Matrix<double> units = flow.hidden(x, h);
     for (Index l = 0; l < levels; ++l) {
       const Matrix<double>& means = data.latent_means[static_cast<std::size_t>(l)];
-      const Matrix<double> table =
-          latent_correlations(units, means(Eigen::all, order), data.probability);
-      const LatentScore score = latent_score(table);
+      const LatentScore score =
+          latent_score(latent_correlations(units, means(Eigen::all, order), data.probability));
       scores.free[h * levels + l] = score.free;
       scores.matched[h * levels + l] = score.matched;
-      scores.single[h * levels + l] = mean_of_numbers(table);
     }
   }
   return scores;
@@ -55,7 +41,7 @@ Scores scores_at(const MultilayerFlow<double>& flow, const Vector<double>& x,
 
 Scores mean_of(const std::vector<Scores>& all) {
   Scores mean = all.front();
-  for (const auto number : {&Scores::free, &Scores::matched, &Scores::single}) {
+  for (const auto number : {&Scores::free, &Scores::matched}) {
     for (std::size_t i = 1; i < all.size(); ++i) mean.*number += all[i].*number;
     mean.*number /= static_cast<double>(all.size());
   }

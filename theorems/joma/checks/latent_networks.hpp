@@ -50,7 +50,6 @@ inline constexpr std::size_t readings = 5;
 /// Scores of every layer and level (layer 0: level 0, 1, ...; layer 1: ...).
 struct Scores {
   Vector<double> free, matched;
-  Vector<double> single;  ///< |corr| of one unit and one latent, mean over all pairs
 };
 struct NetworkScores {
   std::array<Scores, readings> of;  ///< by Reading

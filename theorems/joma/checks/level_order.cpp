@@ -20,6 +20,7 @@ on average to the half. What is left of a level is the residual along its latent
 start; what is not learned after 400 steps is read then.)",
                 .hypotheses = {no_fewer_above},
                 .reaches = {EvidenceKind::statistical},
+                .false_version = "two-fifths",
                 .knobs = knobs_of_level_networks()};
 
 const Clause strong_first = sheet.clause(
@@ -38,7 +39,7 @@ const Control wrong_sequences =
     sheet.control("wrong-sequences", "level 0 with the latents of the wrong sequences");
 const Control classes_first = sheet.control("classes-first", "the classes in place of level 0");
 const Control two_fifths =
-    sheet.control("two-fifths", "with attention uniform, three fifths of the lead that it has");
+    sheet.control("two-fifths", "training attention makes two fifths of the lead");
 
 const Rival attention = sheet.rival(
     "attention", "training attention makes the order: without it all is learned at one rate",

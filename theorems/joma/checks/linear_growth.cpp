@@ -1,3 +1,4 @@
+#include <array>
 #include <boost/math/special_functions/erf.hpp>
 
 #include "popgrad/solving/solve.hpp"
@@ -26,12 +27,14 @@ the attention entropy H falls all the way from ln d to ln m, m the number of tie
   H - ln m = sum_others (1 + x^2 - y_l^2) exp(y_l^2 - x^2)/m + ...  (t -> t*),
 x = erfinv(t/t*), y_l = erfinv(Delta_l/|Delta|_max).)",
                 .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+                .false_version = "no-attention",
                 .knobs = {tau},
                 .reads = "reduced"};
 
-const Clause law = sheet.clause("linear phi: erf(v_l/sqrt tau) in proportion to Delta_l t");
-const Clause salient_first = sheet.clause("the salient token blows up first");
-const Clause falls_from_even = sheet.clause("entropy falls from ln d");
+const Clause law = sheet.clause(
+    "linear phi, exp attention, v(0) = 0: erf(v_l/sqrt tau) in proportion to Delta_l t");
+const Clause only_salient = sheet.clause("only the salient tokens blow up");
+const Clause falls_from_even = sheet.clause("entropy falls all the way from ln d");
 const Clause to_ties = sheet.clause("to ln m");
 
 const Hypothesis linear = sheet.assume("linear phi");
@@ -46,6 +49,10 @@ const Control smaller_limits = sheet.control("limits", "limits of 0.9 Delta_l in
 const Control faster_fall =
     sheet.control("first-fall", "the first fall of the entropy 10 % faster");
 const Control tie_more = sheet.control("tie-more", "the entropy's way to ln m with m + 1 for m");
+
+const Rival no_attention =
+    sheet.rival("no-attention",
+                "weights grow in proportion to their gradients, as without attention", "a clock");
 
 const Knob largest =
     sheet.knob(logarithmic_knob("largest", "|Delta| of the salient tokens", 0.1, 10, 2));
@@ -141,8 +148,8 @@ Quantity judge_blow_up(const ReducedInstance<double>& instance, Examination& it)
     return {value, {ErrorPart::solver(value, other), ErrorPart::rounding(roundings, value)}};
   };
   Quantity time = read(sharp.events.back().t, loose.events.back().t);
-  it.judge(salient_first, equal("time of the blow-up", time, blow_up_time(top, 0.0, instance.tau))
-                              .unless(late_blow_up, times(1.1)));
+  it.judge(only_salient, equal("time of the blow-up", time, blow_up_time(top, 0.0, instance.tau))
+                             .unless(late_blow_up, times(1.1)));
   const double width = std::sqrt(instance.tau);
   std::vector<Quantity> stopped, limits, smaller;
   for (Index l = 0; l < instance.tokens(); ++l) {
@@ -156,18 +163,19 @@ Quantity judge_blow_up(const ReducedInstance<double>& instance, Examination& it)
     smaller.emplace_back(width * limit_of_token(instance, l, 0.9));
   }
   if (stopped.empty()) return time;
-  it.judge(salient_first, equal("where the other tokens stop", with_common_error(stopped), limits)
-                              .unless(smaller_limits, smaller));
+  it.judge(only_salient, equal("where the other tokens stop", with_common_error(stopped), limits)
+                             .unless(smaller_limits, smaller));
   return time;
 }
 
 // Until shortly before the blow-up at `end`.
 void judge_law(const ReducedInstance<double>& instance, double end, Examination& it) {
   const AnyRung<double> rung = forget_type(ReducedFlow<double>(instance));
+  const std::array times{end / 4, end / 2, 0.95 * end};
   const auto growth = [&](double own_tau) {
     const double width = std::sqrt(own_tau);
     Comparison grown = equal("erf(v/sqrt tau) sqrt(pi tau)/2 against Delta t");
-    for (const double t : {end / 4, end / 2, 0.95 * end}) {
+    for (const double t : times) {
       // A solve each: between the ends of its steps a solver has errors of another kind.
       const Solved run(rung, {t}, tolerance);
       for (Index l = 0; l < instance.tokens(); ++l) {
@@ -182,9 +190,24 @@ void judge_law(const ReducedInstance<double>& instance, double end, Examination&
     grown.measured = with_common_error(grown.measured);
     return grown;
   };
-  it.judge(law, growth(instance.tau).unless(wide_law, [&] {
-    return growth(1.1 * instance.tau).measured;
-  }));
+  // Of weights that are Delta times what is nearest to those of the flow.
+  const auto in_proportion = [&] {
+    std::vector<Quantity> grown;
+    const Vector<double> delta = instance.target.col(0);
+    const double width = std::sqrt(instance.tau);
+    for (const double t : times) {
+      const Vector<double> v = Solved(rung, {t}, tolerance).state(0).head(delta.size());
+      const double clock = delta.dot(v) / delta.squaredNorm();
+      for (const double own : delta) {
+        if (own == 0) continue;
+        grown.emplace_back(std::erf(clock * own / width) * width * std::sqrt(M_PI) / 2);
+      }
+    }
+    return grown;
+  };
+  it.judge(law, growth(instance.tau)
+                    .unless(wide_law, [&] { return growth(1.1 * instance.tau).measured; })
+                    .against(no_attention, instead(in_proportion)));
 }
 
 // Of the logits z = v^2/tau with their rates under the attention weights: the entropy falls at the
@@ -219,7 +242,7 @@ void judge_entropy(const ReducedInstance<double>& instance, const Quantity& blow
   const double end = blow_up.value();
   const double top = largest_gradient(instance);
   const Vector<double> squares = instance.target.col(0).cwiseAbs2();
-  Quantity least = smallest_along(forget_type(flow), 0.95 * end, tolerance,
+  Quantity least = smallest_along(forget_type(flow), (1 - 1e-4) * end, tolerance,
                                   [&](const Vector<double>& v) { return correlation(flow, v); });
   least.add(ErrorPart::rounding(static_cast<double>(instance.tokens()),
                                 squares.maxCoeff() / (squares.maxCoeff() - squares.minCoeff())));

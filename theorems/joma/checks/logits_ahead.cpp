@@ -11,41 +11,54 @@ Statement sheet{.id = "joma.logits-ahead",
                 .status = "derived here, against assumptions of the source",
                 .about = "full-batch descent in the limit of small steps",
                 .theorem = R"(
-In networks of several layers with softmax attention, weights that keep the velocity of the start
-miss the change of the logits of every layer by more than a tenth of it by the time at which the
+In networks of one to three layers with softmax attention, d <= 64, weights that keep the velocity of the start
+miss the change of the logits of every layer by more than a fifth of it by the time at which the
 loss has halved (a quarter of that time can be too early: 0.0896 in layer 0, --seed 3 --set
 children=2 --set classes=12 --set d=14 --set latents=10 --set layers=3 --set phi=0); and
-Theorem 1, with the network's own weights at the time, misses it by more than half at all times:
-keys, queries and embeddings that are trained are not its z on orthonormal fixed embeddings.
+Theorem 1, with the network's own weights at the time, misses it by more than all of it at all times,
+so that logits which stay as they start are nearer. In its own model, one layer with z trained on
+orthonormal fixed embeddings, the formula holds to less than that for as long. Up to a factor of its own
+for every layer and time it can be near: 0.27 is missed in layer 1, --seed 31 --set children=3 --set
+classes=12 --set d=20 --set latents=11 --set layers=3 --set phi=2.
 Reported: for what share of that time the first miss is below a tenth, the best factor for
 Theorem 1 and what it leaves.)",
                 .hypotheses = {loss_halves},
                 .reaches = {EvidenceKind::numerical},
+                .false_version = "early",
                 .knobs = knobs_of_latent_networks()};
 
 const Clause frozen_misses = sheet.clause(
-    "frozen velocities miss a trained layer's logits by over a tenth as the loss has halved");
-const Clause theorem_misses = sheet.clause("Theorem 1 by over half at all times up to then");
+    "frozen velocities miss a trained layer's logits by over a fifth as the loss has halved");
+const Clause theorem_misses =
+    sheet.clause("Theorem 1 by more than logits that stay as they start, at all times up to then");
+[[maybe_unused]] const Clause scaled =
+    sheet.not_checked("Theorem 1 up to a factor of every layer and time");
 
 const Control too_early =
-    sheet.control("early", "the miss of frozen velocities as soon as t = 0.002");
-const Control own_model = sheet.control("own-model", "Theorem 1 in its own model, with z trained");
+    sheet.control("early", "frozen velocities miss as much as soon as a thousandth of that time");
 
-constexpr double early = 0.002;
+const Control any_factor = sheet.control(
+    "any-factor", "Theorem 1 misses as much up to any factor of every layer and time");
+
+const Rival own_model = sheet.rival(
+    "own-model", "softmax is why: Theorem 1 misses as much in its own model, in as much time");
+
+constexpr double early = 0.001;  // share of the time
 constexpr double small_miss = 0.1;
-constexpr double large_miss = 0.5;
+constexpr double fifth_missed = 0.2;
+constexpr double all_missed = 1;  // by logits that stay
 
-std::vector<Quantity> short_of_small_early(const MultilayerFlow<double>& flow) {
+std::vector<Quantity> short_of_fifth_at(double early_time, const MultilayerFlow<double>& flow) {
   std::vector<Vector<double>> misses;
-  for (const double step : falling_parameters(early / 2, 2, 3)) {
+  for (const double step : falling_parameters(early_time / 2, 2, 3)) {
     misses.push_back(
-        logits_looks(flow, {.step = step, .unit = early, .end = early}).front().frozen);
+        logits_looks(flow, {.step = step, .unit = early_time, .end = early_time}).front().frozen);
   }
-  return short_of(small_miss, misses);
+  return short_of(fifth_missed, misses);
 }
 
 // The miss of Theorem 1 in its own model, with z trained, on the authors' Gaussian law.
-std::vector<Quantity> short_of_large_in_own_model(const NetworkShape& shape, double end) {
+std::vector<Quantity> short_of_all_in_own_model(const NetworkShape& shape, double end) {
   Parameters p("joma");
   p.set("units", std::to_string(shape.width));
   const PopulationFlow<double> flow(class_instance<double>(p, 1));
@@ -59,7 +72,7 @@ std::vector<Quantity> short_of_large_in_own_model(const NetworkShape& shape, dou
   }
   const Vector<double> change = flow.logits(x) - flow.logits(flow.initial());
   const Vector<double> predicted = flow.predicted(x) - flow.predicted(flow.initial());
-  return {Quantity(large_miss - (predicted - change).norm() / change.norm())};
+  return {Quantity(all_missed - miss_of(predicted, change))};
 }
 
 void report(const std::vector<LogitsLook>& looks, Examination& it) {
@@ -96,23 +109,27 @@ void examine(const Setting& setting, Examination& it) {
   };
   const auto at_half = [](const std::vector<LogitsLook>& of_step) { return of_step.back(); };
   it.judge(frozen_misses,
-           below("a tenth, less the miss of frozen velocities as the loss has halved",
-                 short_at(small_miss, &LogitsLook::frozen, at_half), 0)
+           below("a fifth, less the miss of frozen velocities as the loss has halved",
+                 short_at(fifth_missed, &LogitsLook::frozen, at_half), 0)
                .in_units_of(1)
-               .unless(too_early, [&] { return short_of_small_early(flow); }));
-  std::vector<Quantity> by_theorem = short_at(large_miss, &LogitsLook::theorem, at_half);
-  const std::size_t least = std::ranges::min(looks, {}, &std::vector<LogitsLook>::size).size();
-  for (std::size_t k = 0; k + 1 < least; ++k) {
-    for (const Quantity& layer : short_at(large_miss, &LogitsLook::theorem,
-                                          [k](const auto& of_step) { return of_step[k]; })) {
-      by_theorem.push_back(layer);
+               .unless(too_early, [&] { return short_of_fifth_at(early * end, flow); }));
+  const auto short_at_all_times = [&](Vector<double> LogitsLook::*miss) {
+    std::vector<Quantity> all = short_at(all_missed, miss, at_half);
+    const std::size_t least = std::ranges::min(looks, {}, &std::vector<LogitsLook>::size).size();
+    for (std::size_t k = 0; k + 1 < least; ++k) {
+      for (const Quantity& layer :
+           short_at(all_missed, miss, [k](const auto& of_step) { return of_step[k]; })) {
+        all.push_back(layer);
+      }
     }
-  }
-  it.judge(theorem_misses, below("half, less the miss of Theorem 1, at all times", by_theorem, 0)
-                               .in_units_of(1)
-                               .unless(own_model, [&] {
-                                 return short_of_large_in_own_model(instance.shape, end);
-                               }));
+    return all;
+  };
+  it.judge(theorem_misses,
+           below("1, less the miss of Theorem 1, at all times",
+                 short_at_all_times(&LogitsLook::theorem), 0)
+               .in_units_of(1)
+               .unless(any_factor, [&] { return short_at_all_times(&LogitsLook::scaled); })
+               .against(own_model, [&] { return short_of_all_in_own_model(instance.shape, end); }));
   report(looks.back(), it);
 }
 

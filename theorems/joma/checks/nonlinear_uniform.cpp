@@ -21,12 +21,16 @@ for ReLU and Gaussian noise of deviation sigma
   th2_c = sigma pdf(r_c/sigma).
 Two independent centres have critical rays for isolated values of a_2/a_1 only: off one of them by
 e, the least |w'| over the rays near it is |e| times a constant that is not 0, to leading order.)",
-    .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical, EvidenceKind::statistical}};
+    .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical, EvidenceKind::statistical},
+    .false_version = "range"};
 
 const Clause mean_gradient = sheet.clause(
     "mean gradient of a ReLU unit on Gaussian clouds: sum_c a_c (th1 xbar_c + th2 w/|w|)");
 const Clause moments = sheet.clause("closed th1, th2");
-const Clause isolated = sheet.clause("two clouds have isolated critical rays");
+const Clause isolated =
+    sheet.clause("two clouds have critical rays at isolated values of a_2/a_1 only");
+[[maybe_unused]] const Clause other_units =
+    sheet.not_checked("other phi than ReLU, other noise than Gaussian");
 
 const Hypothesis round_noise = sheet.assume("rotation invariant noise");
 const Hypothesis constant_gradient = sheet.assume("g_c constant");
@@ -36,6 +40,14 @@ const Control larger_gate = sheet.control("gate", "th1 10 % larger");
 const Control larger_pull = sheet.control("pull", "th2 10 % larger");
 const Control faster_growth =
     sheet.control("growth", "|w'| growing 10 % faster off critical values of a_2/a_1");
+const Control range = sheet.control(
+    "range", "two clouds have critical rays at all values of a_2/a_1 near one that has them");
+
+const Rival as_centres = sheet.rival(
+    "as-centres", "clouds pull like their centres: the gate is open or shut for all of a cloud",
+    "a rate");
+const Rival half_open = sheet.rival(
+    "half-open", "the gate is open to half of every cloud, wherever it is", "a pull along w");
 
 const Knob noise = sheet.knob(logarithmic_knob(
     "noise", "deviation sigma of the noise, in units of the centres", 0.4, 4, 0.7));
@@ -119,6 +131,24 @@ std::vector<Quantity> field_with(const CloudUnit& unit, double gate, double pull
                               pull * relu_pull(r, m.sigma) * direction);
   }
   return {field.begin(), field.end()};
+}
+
+// The nearest to the theorem's field among `fixed` + c `direction`.
+std::vector<Quantity> nearest_field(const CloudUnit& unit, const Vector<double>& fixed,
+                                    const Vector<double>& direction) {
+  const Vector<double> left = expected_field(unit.mixture, unit.w) - fixed;
+  const double square = direction.squaredNorm();
+  const double c = square > 0 ? left.dot(direction) / square : 0;
+  const Vector<double> field = fixed + c * direction;
+  return {field.begin(), field.end()};
+}
+
+// sum_c a_c times the centres to which w is open.
+Vector<double> field_of_centres(const CloudUnit& unit) {
+  const GaussianMixture& m = unit.mixture;
+  const Vector<double> open =
+      (m.centres.transpose() * unit.w).unaryExpr([](double r) { return r > 0 ? 1.0 : 0.0; });
+  return m.centres * m.strength.cwiseProduct(open);
 }
 
 // With p the density of N(0, sigma^2), th1 = int_{-r}^inf p(s) ds and th2 = int_{-r}^inf s p(s) ds:
@@ -215,7 +245,8 @@ void judge_rays(const GaussianMixture& mixture, Examination& it) {
                std::fabs(slope) / (own_u.slope + ratio * own_v.slope).norm());
   }
   it.judge(isolated, growth.with(fmt::format("{} critical values", growth.places.size()))
-                         .unless(faster_growth, times(1.1)));
+                         .unless(faster_growth, times(1.1))
+                         .unless(range, times(0)));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -231,12 +262,15 @@ void examine(const Setting& setting, Examination& it) {
              fmt::format("slope {:.3g} in the noise", unit.slope.norm()));
   it.require(nonzero_weight, unit.w.norm() > 0);
   const Vector<double> expected = expected_field(m, unit.w);
-  it.judge(mean_gradient, equal("mean of the sampled gradient", sampled_mean(unit, setting),
-                                std::vector<Quantity>(expected.begin(), expected.end()))
-                              .of_kind(EvidenceKind::statistical)
-                              .in_units_of(expected.norm())
-                              .unless(larger_gate, field_with(unit, 1.1, 1))
-                              .unless(larger_pull, field_with(unit, 1, 1.1)));
+  it.judge(mean_gradient,
+           equal("mean of the sampled gradient", sampled_mean(unit, setting),
+                 std::vector<Quantity>(expected.begin(), expected.end()))
+               .of_kind(EvidenceKind::statistical)
+               .in_units_of(expected.norm())
+               .unless(larger_gate, field_with(unit, 1.1, 1))
+               .unless(larger_pull, field_with(unit, 1, 1.1))
+               .against(as_centres, nearest_field(unit, 0 * unit.w, field_of_centres(unit)))
+               .against(half_open, nearest_field(unit, m.centres * m.strength / 2, unit.w)));
   judge_rays(m, it);
 }
 

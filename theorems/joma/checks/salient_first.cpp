@@ -21,11 +21,13 @@ C = ln(1/|delta(0)|) + c, c of the late solution
   c_l = int_0^1 (1 - exp((2 mu_l.g u - |g|^2 u^2)/tau)) / u du,  g = mu_l - v_l(0).
 s is the time of exp attention.)",
                 .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+                .false_version = "at-once",
                 .reads = "reduced"};
 
 const Clause gain = sheet.clause("ln(1/|delta|) grows at the rate exp(v^2/tau)");
-const Clause ahead =
-    sheet.clause("late the salient token is ahead by a factor e^{(mu_j^2 - mu_k^2)/tau}");
+const Clause ahead = sheet.clause(
+    "late the salient token is ahead by a factor e^{(mu_j^2 - mu_k^2)/tau} (1 + Lambda)");
+const Clause vanishes_late = sheet.clause("Lambda falls like 1/ln(1/|delta_k|)");
 
 const Hypothesis nonlinear = sheet.assume("nonlinear phi");
 const Hypothesis off_target = sheet.assume("v(0) differs from mu");
@@ -42,6 +44,11 @@ const Control larger_limit =
     sheet.control("limit", "a limit of Lambda ln(1/|delta_k|) 10 % larger");
 const Control undamped_limit =
     sheet.control("undamped", "limit C_j - C_k in place of C_j e^{-gap} - C_k");
+const Control at_once = sheet.control(
+    "at-once", "the salient token is ahead by the exponential factor at all times, Lambda is 0");
+
+const Rival power = sheet.rival(
+    "power", "rates are a power of |mu|, not an exponential of its square", "the power");
 
 const Knob exponent_gap = sheet.knob(
     logarithmic_knob("gap", "(|mu_j|^2 - |mu_k|^2)/tau of the salient and the other", 0.1, 2, 2));
@@ -53,21 +60,23 @@ const Knob tau_of_attention = sheet.knob(tau);
 
 constexpr double late = 30;  // least ln(delta(0)/delta) where limits are read
 
-ReducedInstance<double> pair_instance(const Setting& setting) {
+// A salient and a weak token, and one in the middle between them.
+ReducedInstance<double> drawn_instance(const Setting& setting) {
   Stream stream(setting.seed, stream_of_drawn_instances, 7);
-  ReducedInstance<double> pair;
-  pair.nonlinear = true;
-  pair.tau = setting.value(tau_of_attention);
-  pair.target.resize(2, setting.count(hidden_units));
-  for (double& mu : pair.target.reshaped()) mu = stream.normal();
-  const double square = std::pow(setting.value(weak), 2);
-  pair.target.row(0) *=
-      std::sqrt(square + setting.value(exponent_gap) * pair.tau) / pair.target.row(0).norm();
-  pair.target.row(1) *= std::sqrt(square) / pair.target.row(1).norm();
-  pair.start = setting.value(start) * pair.target;
-  for (double& v : pair.start.reshaped()) v *= stream.uniform();
-  pair.logits = Vector<double>::Zero(2);
-  return pair;
+  ReducedInstance<double> drawn;
+  drawn.nonlinear = true;
+  drawn.tau = setting.value(tau_of_attention);
+  const Vector<double> gaps = setting.value(exponent_gap) * Vector<double>{{1, 0, 0.5}};
+  drawn.target.resize(gaps.size(), setting.count(hidden_units));
+  for (double& mu : drawn.target.reshaped()) mu = stream.normal();
+  for (Index l = 0; l < gaps.size(); ++l) {
+    drawn.target.row(l) *= std::sqrt(std::pow(setting.value(weak), 2) + gaps[l] * drawn.tau) /
+                           drawn.target.row(l).norm();
+  }
+  drawn.start = setting.value(start) * drawn.target;
+  for (double& v : drawn.start.reshaped()) v *= stream.uniform();
+  drawn.logits = Vector<double>::Zero(gaps.size());
+  return drawn;
 }
 
 // d/ds ln(1/|delta|) = exp(sum_k v_k^2/tau) along the rung `reduced`, two tokens and two units of
@@ -106,13 +115,10 @@ double late_clock(const ReducedInstance<double>& instance, Index clock_token) {
   }
 }
 
-// c_l. Part: enclosure, from the two rules of Gauss and Kronrod.
-Quantity late_constant(const ReducedInstance<double>& instance, Index token) {
-  const Vector<double> mu = instance.target.row(token).transpose();
-  const Vector<double> way = mu - instance.start.row(token).transpose();
-  const double first = 2 * mu.dot(way) / instance.tau;
-  const double second = way.squaredNorm() / instance.tau;
-  const auto integrand = [&](double u) { return -std::expm1((first - second * u) * u) / u; };
+// int_0^1 lacks(u)/u du, `lacks` what the rate of a token with the share u of its way left lacks
+// of that at mu, relative to it. Part: enclosure, from the two rules of Gauss and Kronrod.
+Quantity late_constant_of(const std::function<double(double)>& lacks) {
+  const auto integrand = [&](double u) { return lacks(u) / u; };
   // The nodes lie inside (0, 1). Bisected until the two rules agree to all but a few roundings.
   constexpr unsigned bisections = 12;
   double apart = 0;
@@ -120,6 +126,25 @@ Quantity late_constant(const ReducedInstance<double>& instance, Index token) {
   const double value = Rule::integrate(integrand, 0.0, 1.0, bisections,
                                        64 * std::numeric_limits<double>::epsilon(), &apart);
   return {value, {ErrorPart::enclosure(apart)}};
+}
+
+// c_l.
+Quantity late_constant(const ReducedInstance<double>& instance, Index token) {
+  const Vector<double> mu = instance.target.row(token).transpose();
+  const Vector<double> way = mu - instance.start.row(token).transpose();
+  const double first = 2 * mu.dot(way) / instance.tau;
+  const double second = way.squaredNorm() / instance.tau;
+  return late_constant_of([&](double u) { return -std::expm1((first - second * u) * u); });
+}
+
+// The same of rates that are a power of |v|^2.
+Quantity late_constant_by_power(const ReducedInstance<double>& instance, Index token,
+                                double exponent) {
+  const Vector<double> mu = instance.target.row(token).transpose();
+  const Vector<double> way = mu - instance.start.row(token).transpose();
+  return late_constant_of([&](double u) {
+    return 1 - std::pow((mu - u * way).squaredNorm() / mu.squaredNorm(), exponent);
+  });
 }
 
 // ln(1/|delta(0)|) of the unit of a token whose |mu| is largest.
@@ -142,7 +167,11 @@ void judge_limits(const ReducedInstance<double>& instance, Examination& it) {
   const Quantity own_constant = first + late_constant(instance, weakest);
   Comparison ratio = equal("late ratio of the rates of ln(1/|delta|)");
   Comparison limit = equal("Lambda ln(1/|delta_k|) as delta_k goes to 0");
-  std::vector<Quantity> steeper, undamped;
+  std::vector<Quantity> steeper, undamped, by_power, limit_by_power;
+  // Of the strongest token it has the exponent.
+  const double largest = squares.maxCoeff();
+  const double own_power =
+      (largest - squares[weakest]) / instance.tau / std::log(largest / squares[weakest]);
   for (Index l = 0; l < instance.tokens(); ++l) {
     if (l == weakest) continue;
     const double gap = (squares[l] - squares[weakest]) / instance.tau;
@@ -157,17 +186,24 @@ void judge_limits(const ReducedInstance<double>& instance, Examination& it) {
     ratio.add(place, (logs[last] - logs[last - 1]) / Quantity(depths[last] - depths[last - 1]),
               std::exp(gap));
     steeper.emplace_back(std::exp(1.1 * gap));
+    by_power.emplace_back(std::pow(squares[l] / squares[weakest], own_power));
     const Quantity constant = from + late_constant(instance, l);
     limit.add(place, limit_in(falling, lambda), constant * Quantity(std::exp(-gap)) - own_constant);
     undamped.push_back(constant - own_constant);
+    limit_by_power.push_back((from + late_constant_by_power(instance, l, own_power)) /
+                                 by_power.back() -
+                             (first + late_constant_by_power(instance, weakest, own_power)));
   }
-  it.judge(ahead, ratio.unless(larger_exponent, steeper));
-  it.judge(ahead, limit.unless(larger_limit, times(1.1)).unless(undamped_limit, undamped));
+  it.judge(ahead, ratio.unless(larger_exponent, steeper).against(power, by_power));
+  it.judge(vanishes_late, limit.unless(larger_limit, times(1.1))
+                              .unless(undamped_limit, undamped)
+                              .unless(at_once, 0.0)
+                              .against(power, limit_by_power));
 }
 
 void examine(const Setting& setting, Examination& it) {
   ReducedInstance<double> instance =
-      examined(setting, reduced_instance<double>, [&] { return pair_instance(setting); });
+      examined(setting, reduced_instance<double>, [&] { return drawn_instance(setting); });
   it.parameters = parameters_of(instance, setting);
   const bool bent = it.require(nonlinear, instance.nonlinear);
   const double nearest = (1 - instance.start.array() / instance.target.array()).abs().minCoeff();

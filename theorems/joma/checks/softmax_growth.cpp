@@ -19,7 +19,8 @@ gradients and logits of the time,
   v' = E[g x](t) o exp(z(t)/T)/(E[x].exp(z(t)/T)),
 it is nearer where that ranges over 2 as well. Without the normaliser, on the clock of exp attention,
 the law of the start is farther at 1/2. The data are the authors', steps of descent are 0.1.)",
-                .reaches = {EvidenceKind::numerical}};
+                .reaches = {EvidenceKind::numerical},
+                .false_version = "no-attention"};
 
 const Clause own_law = sheet.clause(
     "softmax attention: weights grow nearer to Theorem 2's law than with attention as it starts, "
@@ -38,7 +39,7 @@ const Control no_half = sheet.control("no-half", "sum_k v_k^2 without its half i
 const Control own_clock = sheet.control("own-clock", "the clock of exp attention");
 
 const Rival no_attention = sheet.rival(
-    "no-attention", "v(0) + r E[g x] o exp(z(0)/T): attention stays as it starts", "rate r");
+    "no-attention", "weights grow along their gradients with attention as it starts", "a rate");
 
 const Knob temperature =
     sheet.knob(logarithmic_knob("temperature", "of attention", 0.35, 0.8, 0.5));

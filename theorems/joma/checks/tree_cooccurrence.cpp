@@ -20,10 +20,12 @@ For leaves of the latent tree that meet H <= L - 1 levels up
 and at H = L the same with rho^{2(L-1)} E[rho_0c^2] for rho^{2H}. rho is the correlation across
 an edge, rho_0c that of a layer-1 variable with the label c, rho_0 its mean over labels.)",
     .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical, EvidenceKind::statistical},
+    .no_rival = "an identity of the data law",
+    .false_version = "height-only",
     .knobs = {tree_depth}};
 
 const Clause by_height =
-    sheet.clause("co-occurrence of two leaves as a function of how high they meet");
+    sheet.clause("co-occurrence of two leaves by how high they meet and by the labels' mean rho_0");
 
 const Hypothesis independent = sheet.assume("layer-1 variables independent given the label");
 const Hypothesis query_occurs = sheet.assume("1 - rho^{L-1} rho_0 > 0");
@@ -36,7 +38,9 @@ const std::array all_wrong{
     Wrong{sheet.control("edges", "rho^{2H-1} in place of rho^{2H}"), {.edges_missed = 1}},
     Wrong{sheet.control("bias", "rho^L rho_0 in place of rho^{L-1} rho_0"), {.edges_added = 1}},
     Wrong{sheet.control("mean-squared", "E[rho_0c]^2 in place of E[rho_0c^2] at H = L"),
-          {.mean_squared = true}}};
+          {.mean_squared = true}},
+    Wrong{sheet.control("height-only", "nothing but the height at which two leaves meet counts"),
+          {.no_bias = true}}};
 
 const Knob correlation = sheet.knob(linear_knob("rho", "correlation across an edge", -1, 1, 0.8));
 const Knob labels = sheet.knob(label_count);

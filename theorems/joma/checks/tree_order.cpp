@@ -21,6 +21,7 @@ along their latents in units of its start, differs by at most a tenth of what is
 0, from a tenth learned to nine tenths (or 400 steps), with attention trained or uniform. It bounds
 what the source argues.)",
                 .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
+                .false_version = "apart-later",
                 .knobs = knobs_of_network_shape()};
 
 const Clause same_label = sheet.clause("leaves of Theorem 5's tree covary alike with the label");

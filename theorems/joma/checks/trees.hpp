@@ -19,6 +19,7 @@ struct TreeMistake {
   int edges_missed = 0;       ///< rho^{2H - this}, and likewise at H = L
   int edges_added = 0;        ///< rho^{L - 1 + this} rho_0
   bool mean_squared = false;  ///< E[rho_0c]^2 for E[rho_0c^2] at H = L
+  bool no_bias = false;       ///< no rho_0
   bool operator==(const TreeMistake&) const = default;
 };
 
@@ -27,7 +28,9 @@ template <class T>
 T cooccurrence_with(const LatentTree<T>& tree, int levels_up, const TreeMistake& mistake) {
   if (mistake == TreeMistake{}) return cooccurrence_formula(tree, levels_up);
   const T mean = mean_polarity(tree);
-  const T bias = whole_power(tree.rho, tree.depth - 1 + mistake.edges_added) * mean;
+  const T bias = mistake.no_bias
+                     ? T(0)
+                     : T(whole_power(tree.rho, tree.depth - 1 + mistake.edges_added) * mean);
   T square(1);
   int edges = 2 * levels_up;
   if (levels_up == tree.depth) {

@@ -18,6 +18,7 @@
 /// Source  decoder_only_hier.py of the authors (arXiv 2310.00535, Table 1).
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "theorems/joma/rungs/activation.hpp"
@@ -123,6 +124,14 @@ class Network final {
                 Vector<T>& dx) const;
 
   // After `forward`:
+  /// u of a layer (d x columns), in the last one at the last positions.
+  [[nodiscard]] ConstView inputs(Index layer) const {
+    return std::as_const(layers_[static_cast<std::size_t>(layer)].middle)();
+  }
+  /// After `backward`: its gradient by W_1 u + b_1 (width x columns): that by W_1 is this times inputs'.
+  [[nodiscard]] ConstView pulled(Index layer) const {
+    return std::as_const(layers_[static_cast<std::size_t>(layer)].d_hidden)();
+  }
   /// phi(W_1 u + b_1) of a layer at the last position (width x N).
   [[nodiscard]] Matrix<T> hidden(Index layer, const SequenceBatch& batch) const;
   /// Entropy in nats of softmax(l) over the positions at the last one (N); ln of their number

@@ -50,6 +50,25 @@ double slope(const MultilayerFlow<Dual<double>>& flow, const Vector<double>& x,
 
 }  // namespace
 
+TEST_CASE("multilayer: the field of W_1 is what is propagated back times the inputs", "[joma]") {
+  for (const int layers : {1, 2, 3}) {
+    const Json instance{{"d", 4}, {"layers", layers}, {"latents", {4, 3}}, {"children", {2, 2}}};
+    const MultilayerFlow<double> flow(multilayer_instance(parameters(instance), 2));
+    Vector<double> field(flow.dimension());
+    flow.rhs(flow.initial(), field, 0);
+    for (Index h = 0; h < layers; ++h) {
+      const auto& blocks = flow.network().blocks();
+      const auto block = std::ranges::find(blocks, fmt::format("W_1_{}", h), &NetworkBlock::name);
+      REQUIRE(block != blocks.end());
+      const Matrix<double> product =
+          flow.network().pulled(h) * flow.network().inputs(h).transpose();
+      const Vector<double> own = field.segment(block->offset, block->rows * block->cols);
+      CHECK(own.norm() > 0);
+      CHECK((own - Vector<double>(product.reshaped())).norm() <= 1e-14 * own.norm());
+    }
+  }
+}
+
 TEST_CASE("multilayer: the field is minus the gradient of the loss, by dual numbers", "[joma]") {
   const Json sets{{"d", 3}, {"width", 5},        {"M", 6},
                   {"L", 7}, {"latents", {4, 3}}, {"children", {2, 2}}};
