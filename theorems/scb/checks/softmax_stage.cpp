@@ -28,7 +28,8 @@ scb.small-batch). X is propagated with the exact covariance of one sequence, at 
 large batch, and at one at which SGD is off by a few hundredths. What l1 steps need for their threshold
 to work at all is not compared: on sequences half of their runs leave at a batch that grows with T
 (scb.small-batch).)",
-                .reaches = {EvidenceKind::numerical, EvidenceKind::statistical}};
+                .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
+                .false_version = "other-rate"};
 
 const Clause powers = sheet.clause(
     "noise after stage 2 tends to a constant in T for softmax, goes as T for plain steps");
