@@ -26,7 +26,8 @@ tenth. Linear attention on the flow ends with
 weight, found at a rate as its attention squared, may be missing long). Alike means: patterns
 scaled to length 1 less than 0.1 apart, losses over K_P K_Q/2 less than 0.01; for means over
 pairs of runs on the same sequences, in a short context, 0.15 and 0.0225.)",
-                .reaches = {EvidenceKind::numerical, EvidenceKind::statistical}};
+                .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
+                .false_version = "supports-only"};
 
 const Clause alike_on_flow = sheet.clause("linear and softmax attention end near Q, losses alike");
 const Clause alike_in_runs = sheet.clause("in runs too");
@@ -41,8 +42,9 @@ const Control unscaled = sheet.control("unscaled", "|A - Q|^2/K_Q in place of si
 const Control larger = sheet.control("larger", "the loss a tenth larger");
 const Control length_power = sheet.control("length", "sin^2 phi as T^-1.1");
 const Control next_token = sheet.control("next-token", "the q of the next token");
-const Control supports_alone =
-    sheet.control("supports-alone", "the supports alone, without their weights");
+
+const Rival supports_only =
+    sheet.rival("supports-only", "patterns match the supports of Q, with any weights on them even");
 
 const Knob vocabulary = sheet.knob(whole_knob("tokens", "tokens N of the vocabulary", 3, 5, 3));
 const Knob length =
@@ -194,7 +196,7 @@ void judge_alike(const Clause& clause, const Bigrams<double>& b, double alike,
   comparison.predicted = {alike, alike, alike, alike * alike};
   it.judge(clause, comparison.at({"linear to Q", "softmax to Q", "linear to softmax", "losses"})
                        .unless(next_token, [&] { return against(shifted); })
-                       .unless(supports_alone, [&] { return against(even); }));
+                       .against(supports_only, [&] { return against(even); }));
 }
 
 void judge_flows(const TrainedFlow& linear, const TrainedFlow& softmax, Examination& it) {
