@@ -18,7 +18,8 @@ W the variance of one sample's noise along the growing mode y:
   W = sigma_V^2 |P C|^2/K_P + sum_k mu_k^2 sigma_{A,k}^2 |q^k - 1/T|^2/K_Q,
 C = diag(mu) - mu mu' and rate = sqrt(K_P K_Q). With 1/T and eta kept the argument is
   sqrt((2 + eta g) B/(eta T^2 g w)),  w the variance along alpha_V + (K_Q - 1/T)/g alpha_A,
-g the growth rate, which goes to the rate above as T grows, as K_P w does to W.)",
+g the growth rate, which goes to the rate above as T grows, as K_P w does to W. Noise of A at the level
+of sequences is a small part of W; here it is raised to a third or a half of it.)",
                 .hypotheses = {from_scratch_text},
                 .reaches = {EvidenceKind::statistical},
                 .false_version = "no-factor",
