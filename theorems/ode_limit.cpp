@@ -32,6 +32,8 @@ constexpr Hypothesis fixed_time =
 constexpr Control exponent{"exponent", "an error of order 1.1 in eta claimed for descent"};
 constexpr Rival logarithm{"logarithm", "the error of descent goes as eta times ln(1/eta)",
                           "a factor"};
+constexpr Control fixed_steps{"fixed-steps",
+                              "a spread as eta/sqrt(B), as after a fixed number of steps"};
 constexpr Control no_transport{
     "no-transport", "noise of all steps added up without the Jacobian that carries it on"};
 
@@ -195,6 +197,19 @@ void judge_means(const OdeLimit& training, const Solved& flow, std::vector<Quant
                                 })));
 }
 
+// Of the prediction that is compared with runs at one learning rate.
+void judge_order_of_spread(const OdeLimit& training, const AnyRung<double>& rung,
+                           const Setting& setting, Examination& it) {
+  const auto variance = [&](double step_size) {
+    OdeLimit finer = training;
+    finer.steps *= static_cast<std::uint64_t>(std::lround(training.step_size / step_size));
+    return predicted_variance(finer, rung, step_size, Transport::by_jacobian, setting);
+  };
+  it.judge(spreads, equal("order in eta of the variance at a fixed time",
+                          order_of(variance, training.step_size, halving, 3), 1)
+                        .unless(fixed_steps, 2));
+}
+
 void judge_fluctuations(const OdeLimit& training, const Solved& flow, const Setting& setting,
                         Examination& it) {
   const AnyRung<double> rung = with_jacobian(training.rung);
@@ -208,6 +223,7 @@ void judge_fluctuations(const OdeLimit& training, const Solved& flow, const Sett
                                                 Transport::by_jacobian, setting);
     claimed.add(ErrorPart::next_order(training.left * (claimed.value() - without.value())));
   }
+  if (rung.draws.covariance) judge_order_of_spread(training, rung, setting, it);
   std::vector<Quantity> measured = measured_moments(training, training.batch, 0, setting);
   std::vector<Quantity> noisier =
       measured_moments(training, training.batch / fewer, 1U << 24U, setting);
@@ -231,7 +247,7 @@ void judge_fluctuations(const OdeLimit& training, const Solved& flow, const Sett
 
 }  // namespace
 
-Statement ode_limit_sheet(Statement own) {
+Statement ode_limit_sheet(Statement own, bool exact_noise) {
   for (const Clause& clause : {follows, spreads}) own.clause(clause.text);
   for (const Hypothesis& hypothesis : {small_steps, independent, fixed_time})
     own.assume(hypothesis);
@@ -240,6 +256,10 @@ Statement ode_limit_sheet(Statement own) {
   }
   own.rivals.push_back(logarithm);
   own.false_version = no_transport.name;
+  if (exact_noise) {
+    own.controls.push_back(fixed_steps);
+    own.false_version = fixed_steps.name;
+  }
   own.reaches = {EvidenceKind::numerical, EvidenceKind::statistical};
   return own;
 }

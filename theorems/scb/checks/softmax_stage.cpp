@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "popgrad/scalars/random.hpp"
+#include "popgrad/walks/ensemble.hpp"
 #include "theorems/scb/checks/halfway.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
