@@ -43,6 +43,8 @@ const Control larger = sheet.control("larger", "the loss a tenth larger");
 const Control length_power = sheet.control("length", "sin^2 phi as T^-1.1");
 const Control next_token = sheet.control("next-token", "the q of the next token");
 
+const Rival distance = sheet.rival(
+    "distance", "the loss goes with the distance of A to Q, whatever the pattern", "a factor");
 const Rival supports_only =
     sheet.rival("supports-only", "patterns match the supports of Q, with any weights on them even");
 
@@ -164,7 +166,12 @@ void judge_law(const std::array<TrainedFlow, 2>& flows, Examination& it) {
     without_scaling.emplace_back(product(mu, a - law, a - law) / context_size(b) / square);
     settled.push_back(found[1]);
   }
-  it.judge(law_of_loss, loss.unless(larger, times(1.1)).unless(unscaled, without_scaling));
+  // With the factor that suits linear attention.
+  const Quantity factor = loss.measured[0] / without_scaling[0];
+  it.judge(law_of_loss, loss.unless(larger, times(1.1))
+                            .unless(unscaled, without_scaling)
+                            .against(distance, std::vector<Quantity>{loss.measured[0],
+                                                                     factor * without_scaling[1]}));
   it.judge(linear_angle,
            equal("sin^2 phi of linear attention over (1 - alpha_V)^2/(T K_Q)", settled[0], 1)
                .unless(length_power, std::pow(positions, -0.1)));
