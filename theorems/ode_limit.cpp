@@ -19,6 +19,9 @@ namespace {
 // times larger there, and measured well.
 constexpr int fewer = 8;
 constexpr double solve_tolerance = 1e-11;
+// Learning rates of descent: the largest, and as often a half of it.
+constexpr double halving = 2;
+constexpr std::size_t rates = 5;
 
 constexpr Clause follows{"descent follows the flow with an error O(eta)"};
 constexpr Clause spreads{"SGD spreads about descent by O(sqrt(eta/B))"};
@@ -27,6 +30,10 @@ constexpr Hypothesis independent{"independent minibatches"};
 constexpr Hypothesis fixed_time =
     by_construction("a fixed time", "all step sizes are compared at one time");
 constexpr Control exponent{"exponent", "an error of order 1.1 in eta claimed for descent"};
+constexpr Rival logarithm{"logarithm", "the error of descent goes as eta times ln(1/eta)",
+                          "a factor"};
+constexpr Control fixed_steps{"fixed-steps",
+                              "a spread as eta/sqrt(B), as after a fixed number of steps"};
 constexpr Control no_transport{
     "no-transport", "noise of all steps added up without the Jacobian that carries it on"};
 
@@ -160,7 +167,7 @@ Quantity order_of_descent(const OdeLimit& training, const Solved& flow) {
         walk(training.rung, training.rung.initial, request).front().states.front();
     return flow.at(0, [&](const Vector<double>& limit) { return (end - limit).norm(); });
   };
-  return order_of(error, training.step_size, 2, 5);
+  return order_of(error, training.step_size, halving, rates);
 }
 
 void judge_means(const OdeLimit& training, const Solved& flow, std::vector<Quantity> measured,
@@ -190,6 +197,19 @@ void judge_means(const OdeLimit& training, const Solved& flow, std::vector<Quant
                                 })));
 }
 
+// Of the prediction that is compared with runs at one learning rate.
+void judge_order_of_spread(const OdeLimit& training, const AnyRung<double>& rung,
+                           const Setting& setting, Examination& it) {
+  const auto variance = [&](double step_size) {
+    OdeLimit finer = training;
+    finer.steps *= static_cast<std::uint64_t>(std::lround(training.step_size / step_size));
+    return predicted_variance(finer, rung, step_size, Transport::by_jacobian, setting);
+  };
+  it.judge(spreads, equal("order in eta of the variance at a fixed time",
+                          order_of(variance, training.step_size, halving, 3), 1)
+                        .unless(fixed_steps, 2));
+}
+
 void judge_fluctuations(const OdeLimit& training, const Solved& flow, const Setting& setting,
                         Examination& it) {
   const AnyRung<double> rung = with_jacobian(training.rung);
@@ -203,6 +223,7 @@ void judge_fluctuations(const OdeLimit& training, const Solved& flow, const Sett
                                                 Transport::by_jacobian, setting);
     claimed.add(ErrorPart::next_order(training.left * (claimed.value() - without.value())));
   }
+  if (rung.draws.covariance) judge_order_of_spread(training, rung, setting, it);
   std::vector<Quantity> measured = measured_moments(training, training.batch, 0, setting);
   std::vector<Quantity> noisier =
       measured_moments(training, training.batch / fewer, 1U << 24U, setting);
@@ -226,12 +247,18 @@ void judge_fluctuations(const OdeLimit& training, const Solved& flow, const Sett
 
 }  // namespace
 
-Statement ode_limit_sheet(Statement own) {
+Statement ode_limit_sheet(Statement own, bool exact_noise) {
   for (const Clause& clause : {follows, spreads}) own.clause(clause.text);
   for (const Hypothesis& hypothesis : {small_steps, independent, fixed_time})
     own.assume(hypothesis);
   for (const Control& control : {exponent, wrong_learning_rate, no_transport}) {
     own.controls.push_back(control);
+  }
+  own.rivals.push_back(logarithm);
+  own.false_version = no_transport.name;
+  if (exact_noise) {
+    own.controls.push_back(fixed_steps);
+    own.false_version = fixed_steps.name;
   }
   own.reaches = {EvidenceKind::numerical, EvidenceKind::statistical};
   return own;
@@ -251,8 +278,13 @@ void examine_ode_limit(const OdeLimit& training, const Setting& setting, Examina
                          training.step_size * steepest));
   it.require(independent, -training.repetition,
              fmt::format("repeated with probability {:.3g}", training.repetition));
-  it.judge(follows, equal("order of |descent - flow| in eta", order_of_descent(training, flow), 1)
-                        .unless(exponent, 1.1));
+  const Quantity order = order_of_descent(training, flow);
+  // In units of the time that is compared; the slope of x ln(1/x) is 1 - 1/ln(1/x).
+  const double finest =
+      std::log(std::pow(halving, rates - 1) * static_cast<double>(training.steps));
+  it.judge(follows, equal("order of |descent - flow| in eta", order, 1)
+                        .unless(exponent, 1.1)
+                        .against(logarithm, 1 - 1 / finest));
   judge_fluctuations(training, flow, setting, it);
 }
 

@@ -39,8 +39,9 @@ inline constexpr Knob repetition_knob =
 inline constexpr Control wrong_learning_rate{
     "learning-rate", "moments predicted with a learning rate 10 % too large"};
 
-/// With the clauses, hypotheses and controls that every ode limit has.
-Statement ode_limit_sheet(Statement own);
+/// With the clauses, hypotheses and controls that every ode limit has; `exact_noise`: of a rung with
+/// `draws.covariance`, for which the order of the spread in eta is judged as well.
+Statement ode_limit_sheet(Statement own, bool exact_noise = true);
 /// Requires the hypotheses and judges order, means and spread.
 void examine_ode_limit(const OdeLimit& training, const Setting& setting, Examination& it);
 

@@ -23,6 +23,7 @@ Q_k the positions that token k looks at. (Predictions are compared with 1/T kept
 observes that distances rise again after a minimum.)",
                 .hypotheses = {from_scratch_text, light_weight_text},
                 .reaches = {EvidenceKind::numerical},
+                .false_version = "attention",
                 .knobs = {tokens_knob},
                 .reads = "reduced"};
 
@@ -34,6 +35,11 @@ const Control excess = sheet.control("excess", "the excess loss 10 % larger");
 const Control faster_drift = sheet.control("drift", "the drift 10 % faster");
 const Control larger_bias = sheet.control("bias", "the bias 10 % larger");
 const Control fewer = sheet.control("fewer", "Q_k - 1 in place of Q_k under the root");
+
+const Rival attention = sheet.rival(
+    "attention",
+    "the excess loss is in the distance of A: (1 - alpha_A)^2 in place of (1 - alpha_V)^2",
+    "a factor");
 
 const Knob length =
     sheet.knob(logarithmic_knob("length", "positions T of the context", 20, 1e7, 5000));
@@ -62,11 +68,13 @@ void judge_flatness(const Training<double>& training, Examination& it) {
   const double at_zero =
       transition_size(training.bigrams) / (2 * static_cast<double>(training.bigrams.context));
   Comparison loss = equal("excess loss on the hyperbola");
+  std::vector<Quantity> of_attention;  // with the factor that suits the first
   for (const double alpha : {0.5, 0.8, 1.25, 2.0}) {
     loss.add(fmt::format("alpha_V = {}", alpha), excess_loss(training, alpha),
              at_zero * (1 - alpha) * (1 - alpha));
+    of_attention.push_back(loss.measured.front() * Quantity(std::pow(1 - 1 / alpha, 2)));
   }
-  it.judge(flat, loss.unless(excess, times(1.1)));
+  it.judge(flat, loss.unless(excess, times(1.1)).against(attention, of_attention));
 }
 
 void examine(const Setting& setting, Examination& it) {

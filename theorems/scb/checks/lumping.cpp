@@ -27,6 +27,8 @@ and squares of what is above and below zero follow the law of the dense descent 
 The noise is that of Section 5, projected: its mean over positions is taken off before the l1
 stage.)",
     .reaches = {EvidenceKind::exact, EvidenceKind::statistical, EvidenceKind::numerical},
+    .no_rival = "an exact reduction: numbers of one system against those of the other",
+    .false_version = "degrees-of-freedom",
     .reads = "flow"};
 
 const Clause step_moments =

@@ -7,6 +7,22 @@
 
 namespace popgrad::scb::checks {
 
+namespace {
+
+// Of a round.
+std::uint32_t runs_in_round(const NoisyTraining& setup, const Setting& setting) {
+  if (setup.batch == 0) return 1;  // without noise all are the same
+  std::uint32_t runs = std::max(4U, setting.draws(24));
+  // Fewer decide no share at this level where one of them differs from the others.
+  const auto undecided = [&](double count) {
+    return (count + 1) * std::exp2(-count) > setting.false_alarm / 2;
+  };
+  while (setting.effort != Effort::search && undecided(runs)) ++runs;
+  return runs;
+}
+
+}  // namespace
+
 std::vector<Trajectory<double>> runs_of(const NoisyTraining& setup, const Schedule& schedule,
                                         double step, std::vector<std::uint64_t> saves,
                                         const Setting& setting, std::uint32_t round) {
@@ -16,13 +32,7 @@ std::vector<Trajectory<double>> runs_of(const NoisyTraining& setup, const Schedu
   request.steps = saves.back();
   request.save_steps = std::move(saves);
   request.batch = setup.batch;
-  request.runs = std::max(4U, setting.draws(24));
-  // Fewer decide no share at this level where one of them differs from the others.
-  const auto undecided = [&](double runs) {
-    return (runs + 1) * std::exp2(-runs) > setting.false_alarm / 2;
-  };
-  while (setting.effort != Effort::search && undecided(request.runs)) ++request.runs;
-  if (setup.batch == 0) request.runs = 1;  // without noise all are the same
+  request.runs = runs_in_round(setup, setting);
   request.first_run = round * request.runs;
   request.seed = setting.draw_seed();
   request.jobs = setting.jobs;
@@ -38,6 +48,68 @@ std::vector<double> worse_distances(const std::vector<Trajectory<double>>& runs,
     worse.push_back(run.rows.size() > save
                         ? std::max(from_P[save] / from_P[0], from_Q[save] / from_Q[0])
                         : std::numeric_limits<double>::max());
+  }
+  return worse;
+}
+
+namespace {
+
+// The state of the rung noisy-lumped that one of part 2 is (lumped_three_part.hpp).
+Vector<double> lumped_after_threshold(const Bigrams<double>& b, const LumpedDescent& plain,
+                                      const Vector<double>& x) {
+  Vector<double> y(plain.dimension());
+  Index at = b.tokens() * b.tokens();
+  y.head(at) = x.head(at);
+  for (Index k = 0; k < b.tokens(); ++k) {
+    const Index begin = plain.begin_of(k);
+    y.segment(begin, b.support(k)) = x.segment(at, b.support(k));
+    at += b.support(k);
+    const double common = x[at];
+    const auto listed = x.segment(at + 2, static_cast<Index>(x[at + 1])).array();
+    at += 2 + listed.size();
+    const auto rest = static_cast<double>(b.context - b.support(k));
+    const double unlisted = rest - static_cast<double>(listed.size());
+    const double mean = (listed.sum() + unlisted * common) / rest;
+    y[begin + b.support(k)] = mean;
+    y[begin + b.support(k) + 1] =
+        std::sqrt((listed - mean).square().sum() + unlisted * (common - mean) * (common - mean));
+  }
+  return y;
+}
+
+}  // namespace
+
+std::vector<double> distances_without_l1(const NoisyTraining& setup, const Schedule& schedule,
+                                         double step, std::uint64_t steps, const Setting& setting,
+                                         std::uint32_t round) {
+  const LumpedThreePart with_threshold(setup.training, schedule, setup.levels);
+  const LumpedDescent plain(setup.training, setup.levels);
+  const std::uint32_t runs = runs_in_round(setup, setting);
+  const std::vector<std::string> columns = plain.columns();
+  const auto distances = [&](const Vector<double>& x) {
+    std::vector<double> row(columns.size());
+    plain.observe(x, 0.0, row);
+    return Eigen::Array2d(row[place_of(columns, "dist_P_normalised")],
+                          row[place_of(columns, "dist_Q_normalised")]);
+  };
+  const Eigen::Array2d at_start = distances(plain.initial());
+  std::vector<double> worse;
+  for (std::uint32_t run = round * runs; run < (round + 1) * runs; ++run) {
+    throw_if_stopped();
+    Vector<double> x = with_threshold.initial();
+    std::uint64_t i = 0;
+    for (; i < steps && part_of(x) == Part::boost; ++i) {
+      Stream stream(setting.draw_seed(), run, i);
+      with_threshold.sample_step(x, step, stream, setup.batch);
+    }
+    Vector<double> y = x.head(plain.dimension());
+    if (part_of(x) != Part::boost) y = lumped_after_threshold(setup.training.bigrams, plain, x);
+    for (; i < steps; ++i) {
+      Stream stream(setting.draw_seed(), run, i);
+      plain.sample_step(y, schedule.l1_step, stream, setup.batch);
+    }
+    const double found = (distances(y) / at_start).maxCoeff();
+    worse.push_back(std::isfinite(found) ? found : std::numeric_limits<double>::max());
   }
   return worse;
 }

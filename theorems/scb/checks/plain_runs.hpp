@@ -24,6 +24,12 @@ std::vector<Trajectory<double>> runs_of(const NoisyTraining& setup, const Schedu
 /// diverged is as far as can be.
 std::vector<double> worse_distances(const std::vector<Trajectory<double>>& runs, std::size_t save);
 
+/// The same after `steps` steps of as many runs that take the threshold, but then plain steps of the size
+/// of l1 steps.
+std::vector<double> distances_without_l1(const NoisyTraining& setup, const Schedule& schedule,
+                                         double step, std::uint64_t steps, const Setting& setting,
+                                         std::uint32_t round = 0);
+
 /// The same after `steps` steps on expected gradients.
 double quiet_distance(NoisyTraining setup, const Schedule& schedule, double step,
                       std::uint64_t steps, const Setting& setting);

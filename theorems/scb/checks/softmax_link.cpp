@@ -17,6 +17,7 @@ so near the start softmax with eta T^2 follows linear attention with eta, ahead 
   alpha_A (softmax)/alpha_A (linear) = 1 + kappa T alpha_A + ...
   kappa = sum_k mu_k sum_t (q^k_t - 1/T)^3 / (K_Q - 1/T))",
                 .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+                .false_version = "one-rate",
                 .reads = "flow"};
 
 const Clause by_square =
@@ -33,6 +34,11 @@ const Control one_position_less =
 const Control other_power = sheet.control("other-power", "eta T^1.9 in place of eta T^2");
 const Control late_lead =
     sheet.control("late-lead", "kappa 4/3, as while alpha_A grows like an exponential");
+
+const Rival one_rate = sheet.rival(
+    "one-rate",
+    "softmax attention near the start is linear attention at another rate, without a lead",
+    "a rate");
 
 const Knob vocabulary = sheet.knob(tokens_knob);
 const Knob length =
@@ -208,6 +214,7 @@ void examine(const Setting& setting, Examination& it) {
     it.judge(ahead, equal("lead of softmax over T alpha_A", at_start(curves, curves.slope),
                           lead(training.bigrams))
                         .unless(jacobian, times(0.5))
+                        .against(one_rate, 0)
                         .unless(late_lead, times(4.0 / 3)));
   });
 }

@@ -4,6 +4,7 @@
 
 #include "popgrad/rungs/trajectory.hpp"
 #include "popgrad/walks/ensemble.hpp"
+#include "theorems/scb/checks/branching.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/noise.hpp"
 #include "theorems/scb/rungs/population_flow.hpp"
@@ -28,10 +29,13 @@ T/B fixed
 where T and B occur as T/B only, so that the batch at which runs leave the start with a given
 probability goes as T, as for linear attention (scb.two-stages). A run has left where T alpha_A
 reaches 10 within twice the time that expected gradients take.)",
-                .reaches = {EvidenceKind::statistical}};
+                .reaches = {EvidenceKind::statistical},
+                .false_version = "with-logarithm"};
 
 const Clause batch_as_length = sheet.clause(
     "from scratch softmax attention needs a batch that grows as T, with Gaussian noise");
+
+const Clause on_sequences = sheet.not_checked("on sequences");
 
 const Hypothesis long_context = sheet.assume(
     "T large: noise of logits, sqrt(K_Q/T) sigma_A K_P/(sigma_V |P C|), and 10/T below 0.05");
@@ -42,6 +46,11 @@ const Hypothesis one_law = sheet.assume(
 const Control smaller_power = sheet.control("smaller-power", "B as T^0.9");
 const Control larger_power = sheet.control("larger-power", "B as T^1.1");
 const Control half_batch = sheet.control("smaller", "half the batch");
+
+const Rival with_logarithm = sheet.rival("with-logarithm", "the batch grows as T ln T", "a factor");
+
+const Rival as_linear = sheet.rival(
+    "linear", "softmax attention leaves the start as linear attention does, with Phi(z)");
 
 const Knob vocabulary = sheet.knob(whole_knob("tokens", "tokens N of the vocabulary", 2, 5, 3));
 const Knob few_positions = sheet.knob(support_knob);
@@ -57,7 +66,7 @@ const Knob argument_knob = sheet.knob(
 
 constexpr double longer = 1000;
 constexpr double left = 10;  // T alpha_A
-constexpr std::uint32_t usual_runs = 16000;
+constexpr std::uint32_t usual_runs = 40000;
 
 // Does a run leave within `most` steps? `most` 0: after how many steps, without noise.
 using Run = std::function<std::uint64_t(std::uint64_t most, std::uint32_t run)>;
@@ -203,14 +212,21 @@ void examine(const Setting& setting, Examination& it) {
   const auto grown = [&](double power) {
     return std::vector{at_first, share(longer, load * std::pow(longer, 1 - power))};
   };
-  it.judge(batch_as_length, equal("share of softmax runs that leave the start, B as T", grown(1),
-                                  boost.limit_share(load))
-                                .of_kind(EvidenceKind::statistical)
-                                .in_units_of(1)
-                                .unless(smaller_power, [&] { return grown(0.9); })
-                                .unless(larger_power, [&] { return grown(1.1); })
-                                .unless(half_batch, [&] { return share(1, load * 2); })
-                                .with(fmt::format("{} runs, T/B = {:.4g}", runs, load)));
+  const Quantity in_limit = boost.limit_share(load);
+  const auto by_logarithm = [&] {
+    const double more = std::log(longer * positions) / std::log(positions);
+    return std::vector{at_first, boost.limit_share(load * more)};
+  };
+  it.judge(batch_as_length,
+           equal("share of softmax runs that leave the start, B as T", grown(1), in_limit)
+               .of_kind(EvidenceKind::statistical)
+               .in_units_of(1)
+               .unless(smaller_power, [&] { return grown(0.9); })
+               .unless(larger_power, [&] { return grown(1.1); })
+               .unless(half_batch, [&] { return share(1, load * 2); })
+               .against(as_linear, normal_share(setting.value(argument_knob)))
+               .against(with_logarithm, instead(by_logarithm))
+               .with(fmt::format("{} runs, T/B = {:.4g}", runs, load)));
 }
 
 }  // namespace

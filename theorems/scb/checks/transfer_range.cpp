@@ -19,6 +19,7 @@ with the exponent 2 of Q (a little more: sigma_A^2 falls with |q^k|^2). The prob
 of scb.transfer, of which this is the leading order.)",
                 .hypotheses = {long_context},
                 .reaches = {EvidenceKind::statistical},
+                .false_version = "one-level",
                 .knobs = {range_vocabulary, range_length, short_range_length, least_range}};
 
 const Clause square = sheet.clause(
@@ -34,6 +35,9 @@ const Hypothesis one_law =
 const Control exponent = sheet.control("exponent", "an exponent of Q smaller by 0.2");
 const Control one_level = sheet.control("one-level", "sigma_A of the smallest Q at all of them");
 
+const Rival norm = sheet.rival(
+    "norm", "the signal is the length of q, not its least entry: the batch grows as Q", "a factor");
+
 const Knob correlation_knob =
     sheet.knob(linear_knob("correlation", "rho, of the transferred kernel with P", 0.2, 0.8, 0.5));
 const Knob level_knob = sheet.knob(found_level);
@@ -44,6 +48,7 @@ void examine(const Setting& setting, Examination& it) {
   Comparison shares = equal("share of transferred runs that find all supports");
   std::vector<Quantity> weaker;
   std::vector<Quantity> with_first_level;
+  std::vector<Quantity> as_range;
   std::vector<double> batches;
   double first_level = 0;
   for (const int ratio : range_growth) {
@@ -61,13 +66,16 @@ void examine(const Setting& setting, Examination& it) {
                found_probability(b, levels, scale));
     if (first_level == 0) first_level = levels.attention.norm();
     weaker.emplace_back(std::exp(log_found(b, levels, scale * std::pow(ratio, 0.1))));
+    as_range.emplace_back(std::exp(
+        log_found(b, levels, scale * std::sqrt(batches.back() / batches.front() / ratio))));
     with_first_level.emplace_back(
         std::exp(log_found(b, levels, scale * levels.attention.norm() / first_level)));
   }
   report_exponent(batches, it);
   it.judge(square, shares.of_kind(EvidenceKind::statistical)
                        .unless(exponent, weaker)
-                       .unless(one_level, with_first_level));
+                       .unless(one_level, with_first_level)
+                       .against(norm, as_range));
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ Statement sheet = ode_limit_sheet({.id = "topic.ode-limit",
 Gradient flow in place of SGD: descent follows the flow with an error O(eta); the spread of SGD over
 runs is O(sqrt(eta/B)); documents of N tokens add to the expected field, and to the mean path,
   c(x)/N + O(1/N^2),  c as in finite_documents.hpp)",
-                                   .knobs = {horizon, start_size, repetition_knob}});
+                                   .knobs = {horizon, start_size, repetition_knob}},
+                                  false);
 
 const Clause documents_add = sheet.clause("documents of N tokens add c/N");
 const Control larger_bias = sheet.control("larger-bias", "a bias of documents 10 % larger");
