@@ -45,7 +45,7 @@ const Knob shared = sheet.knob(shared_classes);
 
 constexpr double step_size = 0.05;
 constexpr std::uint64_t steps = 150;
-constexpr std::uint32_t usual_networks = 32;
+constexpr std::uint32_t usual_networks = 48;
 
 // The mean over networks of what `number` gives, one a layer and level.
 template <class Number>
