@@ -83,8 +83,12 @@ NetworkScores scores_from(const LatentTraining& training, std::uint64_t seed) {
 
 }  // namespace
 
-std::vector<Knob> knobs_of_latent_networks() {
-  return {layer_count, dimension, class_count, latent_count, set_size, phi_of_network};
+std::vector<Knob> knobs_of_latent_networks(Index widest, Index fewest) {
+  Knob d = dimension;
+  d.high = static_cast<double>(widest);
+  Knob classes = class_count;
+  classes.low = static_cast<double>(fewest);
+  return {layer_count, d, classes, latent_count, set_size, phi_of_network};
 }
 
 Record latent_network_parameters(const Setting& setting) {

@@ -17,8 +17,9 @@ inline constexpr Hypothesis one_sequence_a_class{"one sequence a class"};
 inline constexpr Knob shared_classes =
     whole_knob("shared", "sequences that have the class of another", 0, 4, 0)
         .breaking(one_sequence_a_class);
-/// Layers, d, classes, latents, size of the sets, phi; and the network that they and the seed make.
-std::vector<Knob> knobs_of_latent_networks();
+/// Layers, d up to `widest`, sequences from `fewest` on, latents, size of the sets, phi; and the network that they
+/// and the seed make. The authors' scripts have d = 64 and 10 sequences.
+std::vector<Knob> knobs_of_latent_networks(Index widest = 64, Index fewest = 10);
 MultilayerInstance<double> drawn_latent_network(const Setting& setting);
 /// The parameters of the rung `multilayer-gd` that give it.
 Record latent_network_parameters(const Setting& setting);
