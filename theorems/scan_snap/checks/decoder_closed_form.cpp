@@ -19,8 +19,9 @@ the discrete h* <- h* + eta_Y/(M - 1 + exp(M h*)) obeys
   h* - h = (h'/2) ln(eta_Y/(M h')) + O(eta_Y^2),  up to eta_Y/(2 e M);
 from s -> 0 to s -> infinity
   h     ~ eta_Y s/M             ->  ln(M eta_Y s)/M
-  gamma ~ (1 - 1/M)^2 eta_Y s   ->  (1 - 1/M)^2 ln(M eta_Y s)/(eta_Y s).)",
+  gamma ~ (1 - 1/M)^2 eta_Y s   ->  (1 - 1/M)^2 (ln(M eta_Y s) + o(1))/(eta_Y s).)",
     .reaches = {EvidenceKind::symbolic, EvidenceKind::certified, EvidenceKind::numerical},
+    .false_version = "no-factor",
     .reads = "reduced"};
 
 const Clause solved = sheet.clause("exp(M h) + (M-1) M h = M eta_Y s + 1");
@@ -34,8 +35,12 @@ const Hypothesis positive_rate = sheet.assume("eta_Y > 0");
 const Control all_tokens =
     sheet.control("all-tokens", "M in place of M - 1 in the relation and in gamma");
 const Control larger_gap = sheet.control("gap", "h* - h 10 % larger");
-const Control without_m =
-    sheet.control("no-factor", "ln(eta_Y s) for ln(M eta_Y s), as Theorem 1 prints");
+const Control without_m = sheet.control(
+    "no-factor", "ln(eta_Y s) + o(1) for ln(M eta_Y s) + o(1), as Theorem 1 prints it");
+const Control tenth_gap = sheet.control("tenth-gap", "h* <= h + eta_Y/(10 M)");
+
+const Rival one_regime = sheet.rival(
+    "one-regime", "the logarithm from the start: M h is the logarithm of 1 + r M eta_Y s", "r");
 
 const Knob vocabulary = sheet.knob(vocabulary_knob(2, 1e6, 1000));
 const Knob decoder_rate = sheet.knob(decoder_rate_knob(0.01, 100));
@@ -114,13 +119,13 @@ Quantity relation(const Interval& m, const Interval& eta, long s, const Interval
   return enclosed(defect);
 }
 
-// h <= h* <= h + 2 eta_Y/M, enclosed: negative where the bounds hold. The relation at
-// h*(s) - 2 eta_Y/M and, negated, at h*(s). At s = 1, 2, ... until h* - h has passed its largest
+// h <= h* <= h + most eta_Y/M, enclosed: negative where the bounds hold. The relation at
+// h*(s) - most eta_Y/M and, negated, at h*(s). At s = 1, 2, ... until h* - h has passed its largest
 // value, where h' has fallen by e, and as long again.
-std::vector<Quantity> beyond_bounds_of_gap(double tokens, double rate) {
+std::vector<Quantity> beyond_bounds_of_gap(double tokens, double rate, const Interval& most) {
   const Interval m(tokens);
   const Interval eta(rate);
-  const Interval bound = Interval(2) * eta / m;
+  const Interval bound = most * eta / m;
   const auto last = static_cast<long>(std::ceil(2 * fallen(tokens, 1).clock / rate));
   std::vector<Quantity> beyond;
   Interval discrete(0);
@@ -144,17 +149,25 @@ void judge_solution(double m, Examination& it) {
     // exp(x) + M x = M s + 1 is the relation of M + 1 tokens at a rate lower by M/(M + 1).
     of_more.emplace_back((m + 1) * decoder_scale(m + 1, m / (m + 1), clock));
   }
-  it.judge(solved, equal("M h integrated against the implicit relation",
-                         run.along([](const Vector<double>& x) { return x[0]; }), implicit)
+  const std::vector<Quantity> integrated = run.along([](const Vector<double>& x) { return x[0]; });
+  // As it is at the last of the times.
+  const double r = std::expm1(integrated.back().value()) / (m * run.times().back());
+  std::vector<Quantity> of_one_regime;
+  for (const double clock : run.times()) of_one_regime.emplace_back(std::log1p(r * m * clock));
+  it.judge(solved, equal("M h integrated against the implicit relation", integrated, implicit)
                        .at(run.places())
-                       .unless(all_tokens, of_more));
+                       .unless(all_tokens, of_more)
+                       .against(one_regime, of_one_regime));
 }
 
 void judge_gap(double m, double eta, Examination& it) {
   it.judge(enclosed_gap, at_most("h <= h* <= h + 2 eta_Y/M, by the sign of the relation",
-                                 beyond_bounds_of_gap(m, eta), 0)
+                                 beyond_bounds_of_gap(m, eta, Interval(2)), 0)
                              .of_kind(EvidenceKind::certified)
-                             .in_units_of(1));
+                             .in_units_of(1)
+                             .unless(tenth_gap, [&] {
+                               return beyond_bounds_of_gap(m, eta, Interval(1) / Interval(10));
+                             }));
   it.judge(gap_of_order_1, equal("h* - h over (h'/2) ln(eta_Y/(M h')) as eta_Y -> 0")
                                .add("ln(eta_Y/(M h')) = 1/2", discrete_gap(m, 0.5), 1)
                                .add("1, where the gap is largest", discrete_gap(m, 1), 1)
@@ -166,29 +179,32 @@ void judge_gap(double m, double eta, Examination& it) {
 void judge_regimes(double m, Examination& it) {
   const double p = std::ldexp(1.0, -40);
   const double logarithm = std::log(m / p);
-  const auto limit = [&](bool late, const std::function<double(double h, double at)>& share) {
+  const auto limit = [&](bool late, const std::function<double(double h, double at)>& share,
+                         double size = 1) {
     return limit_of(p, [&](double at) -> Quantity {
-      const double value = share(decoder_scale(m, 1.0, late ? 1 / at : at), at);
       // An exponential is off by as many roundings as its exponent.
-      return {value, {ErrorPart::rounding(logarithm, value)}};
+      return {share(decoder_scale(m, 1.0, late ? 1 / at : at), at),
+              {ErrorPart::rounding(logarithm, size)}};
     });
   };
+  const double others = (1 - 1 / m) * (1 - 1 / m);
   const auto early_h = [m](double h, double at) { return m * h / at; };
   const auto early_gamma = [m](double h, double at) { return backprop_scale(m, h) / at; };
   const auto late_h = [m](double h, double at) { return std::exp(m * h) * at / m; };
-  const auto late_gamma = [m](double h, double at) {
-    return backprop_scale(m, h) / late_backprop_scale(m, 1.0, 1 / at);
+  // ln(eta_Y s) would be as good a limit of a quotient, so that the difference is taken.
+  const auto late_gamma = [m, others](double h, double at) {
+    return backprop_scale(m, h) / (others * at) - std::log(m / at);
   };
-  const double others = (1 - 1 / m) * (1 - 1 / m);
-  const double no_factor = std::log(1 / p) / logarithm;
   it.judge(both_ends,
-           equal("h and gamma over what they tend to")
+           equal("h and gamma against what they tend to")
                .add("h early", limit(false, early_h), 1)
                .add("gamma early", limit(false, early_gamma), others)
                .add("exp(M h) late", limit(true, late_h), 1)
-               .add("gamma late", limit(true, late_gamma), others)
-               .unless(all_tokens, 1)
-               .unless(without_m, std::vector<Quantity>{1, others, 1 / m, others * no_factor}));
+               .add("gamma eta_Y s/(1 - 1/M)^2 - ln(M eta_Y s) late",
+                    limit(true, late_gamma, logarithm), 0)
+               .in_units_of(std::vector<double>{1, others, 1, 1})
+               .unless(all_tokens, std::vector<Quantity>{1, 1, 1, 0})
+               .unless(without_m, std::vector<Quantity>{1, others, 1 / m, -std::log(m)}));
 }
 
 void examine(const Setting& setting, Examination& it) {

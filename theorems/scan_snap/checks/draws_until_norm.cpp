@@ -26,6 +26,7 @@ That bound is loose: its product is a sum, to order eps + 1/(M eps)
   eta_Y s = 1/eps + ln(M/eps) - 1.)",
                 .hypotheses = drawn_class_hypotheses({}),
                 .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
+                .false_version = "product",
                 .knobs = drawn_class_knobs(target),
                 .reads = "fast-decoder"};
 
@@ -40,9 +41,16 @@ const Control without_one = sheet.control("without-one", "ln(M/eps) in place of 
 const Control equal_waiting =
     sheet.control("equal-waiting", "T = K S, as if all classes came equally often");
 
-constexpr std::uint32_t runs = 10'000;
+const Rival product = sheet.rival(
+    "product", "the count grows as the product of 1/eps and the logarithm of M/eps", "a factor");
 
-void judge_own(const Decoder& decoder, double eps, Examination& it) {
+constexpr std::uint32_t runs = 10'000;
+constexpr double finer = 8;  // eps over the smaller one, at which counts are compared as well
+
+struct OwnDraws {
+  Quantity counted, claimed;
+};
+OwnDraws own_draws_until(const Decoder& decoder, double eps) {
   const double m = decoder.vocabulary;
   const double s = draws_until(decoder, eps);
   const double lead = -std::log(eps * std::sqrt(m / (m - 1))) / 2;
@@ -54,13 +62,28 @@ void judge_own(const Decoder& decoder, double eps, Examination& it) {
   const double between = decoder.rate * m / (24 * (m - 1));
   const auto whole = static_cast<double>(discrete_draws_until(decoder, eps));
   const double before = whole - 1;  // too few
-  it.judge(own_draws,
-           equal("draws of a class until |e_n - alpha_n| <= eps",
-                 Quantity((before + whole) / 2, {ErrorPart::enclosure((whole - before) / 2)}),
-                 Quantity(s - lead, {ErrorPart::next_order(ends), ErrorPart::next_order(between)}))
-               .unless(no_logarithm, 1 / (eps * decoder.rate))
-               .unless(no_lead, s)
-               .with(fmt::format("{} steps", whole)));
+  return {Quantity((before + whole) / 2, {ErrorPart::enclosure((whole - before) / 2)}),
+          Quantity(s - lead, {ErrorPart::next_order(ends), ErrorPart::next_order(between)})};
+}
+
+void judge_own(const Decoder& decoder, double eps, Examination& it) {
+  const double m = decoder.vocabulary;
+  Comparison counts = equal("draws of a class until |e_n - alpha_n| <= eps");
+  std::vector<Quantity> only_inverse, without_lead, products;
+  double factor = 1;  // geometric mean
+  for (const double norm : {eps, eps / finer}) {
+    const OwnDraws found = own_draws_until(decoder, norm);
+    counts.add(fmt::format("eps = {:.4g}", norm), found.counted, found.claimed);
+    only_inverse.emplace_back(1 / (norm * decoder.rate));
+    without_lead.emplace_back(draws_until(decoder, norm));
+    products.emplace_back(std::log(m / norm) / norm);
+    factor *= std::sqrt(found.counted.value() / products.back().value());
+  }
+  for (Quantity& one : products) one = one * Quantity(factor);
+  it.judge(own_draws, counts.unless(no_logarithm, only_inverse)
+                          .unless(no_lead, without_lead)
+                          .against(product, products));
+  const double s = draws_until(decoder, eps);
   // What the sum leaves out of s, term by term.
   const double logarithm = std::log(m / eps);
   const Quantity sum(logarithm - 1,
@@ -89,6 +112,7 @@ void judge_all(const DrawnClasses& at, double eps, const Setting& setting, Exami
   it.judge(bound, at_most("quantiles of T against (K/(eps eta_Y)) ln(M/eps)")
                       .add("delta = 0.1", beyond(0.1), most)
                       .add("delta = 0.01", beyond(0.01), most)
+                      .unless(no_logarithm, at.k() / (eps * at.decoder.rate))
                       .of_kind(EvidenceKind::statistical));
 }
 

@@ -1,3 +1,5 @@
+#include <Eigen/QR>
+
 #include "theorems/scan_snap/checks/fates_instance.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/backprop.hpp"
@@ -20,6 +22,7 @@ distinct tokens l of n gain and the common one loses:
 fast-decoder has the same z'/eta_Z in the limit eta_Z -> 0.)",
                 .hypotheses = {single_common, everywhere, equally_likely},
                 .reaches = {EvidenceKind::numerical},
+                .false_version = "frequent",
                 .knobs = fates_knobs(),
                 .reads = "reduced"};
 
@@ -30,6 +33,10 @@ const Clause on_fast_decoder = sheet.clause("on fast-decoder as well, as eta_Z -
 const Control own_included = sheet.control("own-included", "S in place of S - S_n");
 const Control overlap_only = sheet.control("overlap-only", "no term q0, as if M were infinite");
 const Control undamped = sheet.control("undamped", "z_c' without 1 - f_nc^2");
+
+const Rival frequent = sheet.rival(
+    "frequent", "tokens gain that are frequent in a class and rare ones lose, common or not",
+    "a rate and a threshold");
 
 constexpr double tolerance = 1e-10;
 
@@ -94,7 +101,34 @@ void judge_reduced(const FatesInstance& instance, double end, Examination& it) {
     });
   };
   add_rounding_of_gram(run, flow, found);
-  it.judge(on_reduced, compared("z'/(eta_Z w gamma) on reduced", found, of_form));
+  // z_l' = r sum_n (f_nl^2 - threshold), by least squares.
+  const auto by_frequency = [&] {
+    const auto basis = [&](bool squares) {
+      const std::vector<Quantity> numbers =
+          read_all(run, instance.numbers(), [&](const Vector<T>& x) {
+            const Vector<T> f = flow.features_at(x);
+            Vector<T> rate = Vector<T>::Zero(flow.layout().pairs());
+            for (Index e = 0; e < f.size(); ++e) {
+              rate[flow.layout().entry_pair[static_cast<std::size_t>(e)]] +=
+                  squares ? T(f[e] * f[e]) : T(-1);
+            }
+            return instance.measured(rate, f, T(1));
+          });
+      Vector<double> values(std::ssize(numbers));
+      for (Index i = 0; i < values.size(); ++i) {
+        values[i] = numbers[static_cast<std::size_t>(i)].value();
+      }
+      return values;
+    };
+    Matrix<double> bases(std::ssize(found), 2);
+    bases << basis(true), basis(false);
+    Vector<double> all(bases.rows());
+    for (Index i = 0; i < all.size(); ++i) all[i] = found[static_cast<std::size_t>(i)].value();
+    const Vector<double> fitted = bases * bases.colPivHouseholderQr().solve(all);
+    return std::vector<Quantity>(fitted.begin(), fitted.end());
+  };
+  it.judge(on_reduced, compared("z'/(eta_Z w gamma) on reduced", found, of_form)
+                           .against(frequent, instead(by_frequency)));
 }
 
 // From three rates of attention, so small that logits stay below a hundredth.

@@ -32,6 +32,7 @@ well.)",
                 .hypotheses = {"A2: M >> K^2, at least M > 36 K^2", "A2: |lambda_1(E)| < 1/K",
                                "A2: |lambda_i(E)| >= 6/sqrt(M) for all i", equally_likely},
                 .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+                .false_version = "for-ever",
                 .reads = "reduced"};
 
 const Clause gain_and_lose = sheet.clause(

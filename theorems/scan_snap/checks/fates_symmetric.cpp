@@ -36,6 +36,7 @@ and on flow, at any ratio of the rates, as t -> 0
 as eta_Z -> 0 they lose on flow at later times, too.)",
                 .hypotheses = {one_query, commons_alike, distinct_alike},
                 .reaches = {EvidenceKind::numerical},
+                .false_version = "each-alone",
                 .knobs = {class_count, several_commons, distinct_count, common_weight, vocabulary,
                           rate_ratio, horizon, common_spread, distinct_spread},
                 .reads = "reduced"};
@@ -49,6 +50,9 @@ const Control all_classes = sheet.control("all-classes", "K in place of K - 1");
 const Control overlap_only =
     sheet.control("overlap-only", "no term q0 on reduced, as if M were infinite");
 const Control undamped = sheet.control("undamped", "no 1 - s on flow");
+
+const Rival each_alone =
+    sheet.rival("each-alone", "each common token loses as if it were the only one", "a rate");
 
 // Other shares of the same sum.
 void make_unlike(Stream& stream, double width, Eigen::Ref<Vector<double>> part) {
@@ -172,9 +176,25 @@ void judge_reduced(const SymmetricClasses& symmetric, double end, Examination& i
   std::vector<Quantity> found = read_all(run, symmetric.commons(), measured);
   add_rounding_of_gram(run, flow, found);
   const T q0 = cross_scale(m);
+  const auto by_itself = [&] {
+    std::vector<Quantity> numbers =
+        read_all(run, symmetric.commons(), [&](const Vector<T>& x) -> Vector<T> {
+          Vector<T> pulls = symmetric.squares(flow.features_at(x));
+          for (T& f : pulls) f *= T(-k * (own_scale(m) * f - q0) / (T(1) + (k - T(1)) * f));
+          return pulls;
+        });
+    double product = 0, square = 0;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      product += found[i].value() * numbers[i].value();
+      square += numbers[i].value() * numbers[i].value();
+    }
+    for (Quantity& number : numbers) number = number * Quantity(product / square);
+    return numbers;
+  };
   it.judge(on_reduced, equal("z_c'/(eta_Z w gamma) on reduced", found, predicted(k - T(1), q0))
                            .unless(all_classes, predicted(k, q0))
-                           .unless(overlap_only, predicted(k - T(1), T(0))));
+                           .unless(overlap_only, predicted(k - T(1), T(0)))
+                           .against(each_alone, instead(by_itself)));
 }
 
 // z_c'/(eta_Z w) of all common tokens on flow at time t, over `unit`; w = 1/K in either reading of

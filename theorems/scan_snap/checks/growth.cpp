@@ -15,6 +15,7 @@ f of the leading distinct token l0 rises, and with B_n = eta_Z w int xi_n
   f_nl0(0)^2 B_n <= ln(chi_l0)/2 <= f_nl0(t)^2 B_n  (in the paper: <= B_n).)",
                 .hypotheses = {learns, leads, commons_lose},
                 .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+                .false_version = "on-flow",
                 .knobs = leading_token_knobs(),
                 .reads = "reduced"};
 
@@ -27,6 +28,8 @@ const Clause rises = sheet.clause("its f rises");
 const Control other_exponent = sheet.control("exponent", "chi^1.1 in place of chi");
 const Control other_token = sheet.control("other-token", "chi of l' in place of that of l");
 const Control not_squared = sheet.control("not-squared", "z_l' = f_nl B_n'");
+const Control on_flow = sheet.control(
+    "on-flow", "the same law on the flow, where the decoder learns by the gradient of the loss");
 const Control lower_bound = sheet.control("lower-bound", "1.1 f_nl0(0)^2 B_n as the lower bound");
 const Control upper_bound = sheet.control("upper-bound", "0.9 f_nl0(t)^2 B_n as the upper bound");
 
@@ -87,7 +90,35 @@ void judge_ratios(const LeadingToken& token, const Solved& run, Examination& it)
     }
   }
   if (parting.measured.empty()) return;
-  it.judge(parts, parting.unless(other_exponent, times(1.1)).unless(other_token, of_other));
+  // On the flow, the quotient of both sides times what it is to be.
+  const auto of_flow = [&] {
+    const PopulationFlow<double> flow(token.training());
+    const Solved learned(forget_type(flow), run.times(), tolerance);
+    const auto pair = [&](Index entry) {
+      return flow.layout().entry_pair[static_cast<std::size_t>(entry)];
+    };
+    std::vector<Quantity> found;
+    for (const Index other : token.others()) {
+      const auto parted = [&](const Vector<double>& x) {
+        const Vector<double> f = flow.features_at(x);
+        return std::pow(f[token.leader()] / f[other], 2) - 1;
+      };
+      const double before = parted(flow.initial());
+      if (before == 0) continue;
+      for (std::size_t save = 0; save < run.size(); ++save) {
+        Quantity logarithm =
+            learned.at(save, [&](const Vector<double>& x) { return std::log(parted(x) / before); });
+        logarithm.add(ErrorPart::rounding(8, (1 + before) / before));
+        found.push_back(logarithm / learned.at(save, [&](const Vector<double>& x) {
+          return 2 * flow.logits_at(x)[pair(token.leader())];
+        }) * parting.predicted[found.size()]);
+      }
+    }
+    return found;
+  };
+  it.judge(parts, parting.unless(other_exponent, times(1.1))
+                      .unless(other_token, of_other)
+                      .unless(on_flow, of_flow));
 }
 
 // z_l0 = int f_nl0^2 dB_n of a rising f.

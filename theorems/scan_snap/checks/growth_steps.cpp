@@ -21,6 +21,7 @@ K/(K-1) and K (1 + rho M) where overlap is small and rho M large: K is the clock
 what Lemma 3 does to the gradient. Figure scan-snap-steps has both quotients at all times.)",
                 .hypotheses = {one_common, classes_alike},
                 .reaches = {EvidenceKind::numerical},
+                .false_version = "effective-rate",
                 .knobs = one_common_token_knobs(),
                 .reads = "reduced"};
 
@@ -36,6 +37,9 @@ const Control effective_rate =
     sheet.control("effective-rate", "Eqn 10 over the flow as a rate (1 - rho) eta_Y");
 const Control larger_factor = sheet.control("factor", "Eqn 10 over the flow 10 % larger");
 
+const Rival at_rest = sheet.rival(
+    "at-rest", "attention does not act back: B_n grows in proportion to Gamma", "a rate");
+
 void judge_conditional(const OneCommonToken& instance, Examination& it) {
   const CommonToken<double> token = instance.token();
   const double t0 = transition_time_of(instance);
@@ -46,11 +50,23 @@ void judge_conditional(const OneCommonToken& instance, Examination& it) {
     printed.emplace_back(growth_exponent_of_paper(token, accumulated_at(token, t)));
     lower.emplace_back(growth_from_eqn_13(token, t, 3.6));
   }
-  it.judge(conditional, equal("B_n of Eqn 13 integrated against ln(1 + 4 Gamma/C0)/4",
-                              run.along([](const Vector<double>& x) { return x[2]; }), claimed)
-                            .at(run.places())
-                            .unless(as_printed, printed)
-                            .unless(smaller_exponent, lower));
+  const std::vector<Quantity> integrated = run.along([](const Vector<double>& x) { return x[2]; });
+  double product = 0, square = 0;
+  for (std::size_t i = 0; i < integrated.size(); ++i) {
+    const double accumulated = accumulated_at(token, run.times()[i]);
+    product += integrated[i].value() * accumulated;
+    square += accumulated * accumulated;
+  }
+  std::vector<Quantity> in_proportion;
+  for (const double t : run.times()) {
+    in_proportion.emplace_back(product / square * accumulated_at(token, t));
+  }
+  it.judge(conditional,
+           equal("B_n of Eqn 13 integrated against ln(1 + 4 Gamma/C0)/4", integrated, claimed)
+               .against(at_rest, in_proportion)
+               .at(run.places())
+               .unless(as_printed, printed)
+               .unless(smaller_exponent, lower));
 }
 
 void judge_quotients(const OneCommonToken& instance, Examination& it) {

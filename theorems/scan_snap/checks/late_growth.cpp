@@ -31,6 +31,7 @@ Theorem 4 (corrected), 1/(2 K_m)
 in place of 1/(K_m + 1), holds as long as f_c^2 M is large and no distinct token leads.)",
                 .hypotheses = {one_common, classes_alike},
                 .reaches = {EvidenceKind::numerical},
+                .false_version = "from-e2",
                 .knobs = one_common_token_knobs(),
                 .reads = "reduced"};
 

@@ -20,7 +20,8 @@ eta_Y from eta_Y/eta_Z = 2 on (not from 1 on)
 in the mean over starts; so it does by momentum descent on the expected gradient.)",
                 .hypotheses = {by_construction("the same data law and start at every pair of rates",
                                                "differences are taken start by start")},
-                .reaches = {EvidenceKind::statistical}};
+                .reaches = {EvidenceKind::statistical},
+                .false_version = "product"};
 
 const Clause by_descent = sheet.clause(
     "entropy on distinct tokens falls as eta_Z doubles, rises with eta_Y from ratio 2 to 10, by "
@@ -31,6 +32,9 @@ const Control from_one =
     sheet.control("from-one", "entropy said to rise with eta_Y from ratio 1 on");
 const Control from_five =
     sheet.control("from-five", "entropy said to fall with eta_Y up to ratio 5");
+
+const Rival product = sheet.rival(
+    "product", "entropy falls with eta_Y eta_Z, as the growth of attention before t0 has it");
 
 const Knob query_count =
     sheet.knob(whole_knob("queries", "last tokens of Syn-Medium, two classes each", 5, 8, 5));
@@ -116,8 +120,12 @@ void examine(const Setting& setting, Examination& it) {
                                    [&] {
                                      return by_mistake({{2 * slow, 2 * slow}, at(1), at(2)});
                                    })
-                           .unless(from_five, [&] {
-                             return by_mistake({doubled, at(5), at(2)});
+                           .unless(from_five,
+                                   [&] {
+                                     return by_mistake({doubled, at(5), at(2)});
+                                   })
+                           .against(product, [&] {
+                             return by_mistake({at(10), doubled, at(2)});
                            }));
   it.judge(by_sgd, falls("H by SGD with momentum, changes that are to be falls", batch));
 }

@@ -8,11 +8,12 @@
 namespace popgrad::scan_snap::checks::overlap_bounds {
 namespace {
 
-Statement sheet{.id = "scan-snap.overlap-bounds",
-                .paper = "arXiv 2305.16380, Lemmas 13 to 17",
-                .status = "proved in source",
-                .about = "features at z = 0",
-                .theorem = R"(
+Statement sheet{
+    .id = "scan-snap.overlap-bounds",
+    .paper = "arXiv 2305.16380, Lemmas 13 to 17",
+    .status = "proved in source",
+    .about = "features at z = 0",
+    .theorem = R"(
 F'F = I + E of the features of K classes, |lambda_1(E)| < 1, (I + E)^-1 = I - E':
   max |E_ij|         <= |lambda_1|
   max |lambda_i(E')| <= |lambda_1|/(1 - |lambda_1|)
@@ -20,13 +21,18 @@ F'F = I + E of the features of K classes, |lambda_1(E)| < 1, (I + E)^-1 = I - E'
   |E' - E|_2         <= lambda_1^2/(1 - |lambda_1|),
 as E' and E' - E have the eigenvalues lambda/(1 + lambda), -lambda^2/(1 + lambda) and, with the
 eigenvectors u_i of E,
-  E'_nn = -sum_i u_in^2 lambda_i^2/(1 + lambda_i).)",
-                .reaches = {EvidenceKind::numerical},
-                .reads = "reduced"};
+  E'_nn = -sum_i u_in^2 lambda_i^2/(1 + lambda_i).
+Of two classes E has the eigenvalues +-E_01, and the first, second and last of these bounds are equalities.)",
+    .reaches = {EvidenceKind::numerical},
+    .no_rival = "identities between spectra, and bounds of the paper, which two classes attain",
+    .false_version = "no-denominator",
+    .reads = "reduced"};
 
 const Clause spectrum = sheet.clause("E' has the eigenvalues lambda/(1 + lambda)");
 const Clause on_diagonal = sheet.clause("E'_nn = -sum_i u_in^2 lambda_i^2/(1 + lambda_i)");
 const Clause bounds = sheet.clause("bounds of E, E' and E' - E by |lambda_1(E)|");
+
+const Clause attained = sheet.clause("which two classes attain");
 
 const Hypothesis below_one = sheet.assume("|lambda_1(E)| < 1");
 
@@ -34,6 +40,10 @@ const Control wrong_sign =
     sheet.control("other-sign", "lambda/(1 - lambda) for lambda/(1 + lambda)");
 const Control second_order =
     sheet.control("second-order", "lambda^2 in place of lambda^2/(1 + lambda)");
+
+const Control no_denominator =
+    sheet.control("no-denominator",
+                  "|lambda_1| and its square as bounds of E' and E' - E, without 1 - |lambda_1|");
 
 const Knob class_count = sheet.knob(class_count_knob(2, 8, 4));
 const Knob common_count = sheet.knob(common_count_knob(1, 4, 2));
@@ -97,6 +107,19 @@ void examine(const Setting& setting, Examination& it) {
                        .add("max E'_nn", measured(inverted.diagonal().maxCoeff()), 0)
                        .add("|E' - E|", measured(apart), largest * largest / (1 - largest))
                        .in_units_of(std::vector{largest, largest, largest, largest * largest}));
+  Index i = 0, j = 0;
+  const double pair = e.cwiseAbs().maxCoeff(&i, &j);
+  if (!(pair > 0) || i == j) return;
+  const Matrix<double> two{{gram(i, i), gram(i, j)}, {gram(j, i), gram(j, j)}};
+  const Matrix<double> unit = Matrix<double>::Identity(2, 2);
+  const Matrix<double> inverse = unit - two.inverse();
+  const auto norm_of = [&](const Matrix<double>& x) {
+    return measured(symmetric_eigenvalues<double>(x).cwiseAbs().maxCoeff());
+  };
+  it.judge(attained, equal("bounds by |lambda_1| of the two classes that overlap most")
+                         .add("max |lambda(E')|", norm_of(inverse), pair / (1 - pair))
+                         .add("|E' - E|", norm_of(inverse - two + unit), pair * pair / (1 - pair))
+                         .unless(no_denominator, std::vector<Quantity>{pair, pair * pair}));
 }
 
 }  // namespace

@@ -19,20 +19,23 @@ One common token in all K classes, K_m of each query:
   Gamma = (eta_Z/eta_Y) K (M-1)^2 h^2/2
   B_n   = ln(1 + 4 w K_m Gamma/C0)/(4 K_m),  z = -K_m B_n
 to leading order in the overlap, by z' = -w K_m eta_Z gamma e^(4z)/C0 and B' = w eta_Z gamma
-e^(4z)/C0; B_n rises fast before and slowly after
+e^(4z)/C0; where M > 100, B_n rises by less from t0 to 3 t0 than from t0/3 to t0,
   t0 = 2 (1 + omega1) K ln M/eta_Y,
 as gamma is largest, (M-1)^2/(M e^x), where M h = x = 1 + W((M-1)/e), before t0.)",
     .hypotheses = {one_common, classes_alike,
                    by_construction("K f_c^2, 1/(M f_c^2), sum_l f_nl^4 -> 0",
                                    "quotients are extrapolated along refined instances")},
     .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+    .false_version = "paper",
     .knobs = one_common_token_knobs(),
     .reads = "reduced"};
 
 const Clause closed_form =
     sheet.clause("B_n and z of one common token in closed form at small overlap");
 const Clause largest_before = sheet.clause("gamma largest before t0");
-const Clause fast_then_slow = sheet.not_checked("B_n rises fast before t0, slowly after");
+const Clause fast_then_slow = sheet.clause("B_n rises fast before t0, slowly after");
+
+const Hypothesis wide = sheet.assume("M >> 100");
 
 const Control of_paper = sheet.control("paper", "B = ln(C0 + 4 Gamma)/4 as printed");
 const Control no_members =
@@ -40,6 +43,9 @@ const Control no_members =
 const Control smaller_exponent = sheet.control("exponent", "z' falls with exp(3.6 z)");
 const Control fewer_members = sheet.control("fewer-members", "z = -(K_m - 1) B");
 const Control larger_gamma = sheet.control("gamma", "largest gamma 10 % larger");
+
+const Rival power = sheet.rival("power", "B_n is one power of t before and after t0",
+                                "an amplitude and an exponent");
 
 constexpr double tolerance = 1e-10;
 const std::vector<double> times_in_t0{0.25, 1, 3};
@@ -73,8 +79,22 @@ void judge_closed_forms(const OneCommonToken& instance, Examination& it) {
   const auto mistaken = [&](const auto& form) {
     return in_units_of_claim(found.finest.token(), transition_time_of(found.finest), form);
   };
+  // Through the first and the last time.
+  const std::vector<Quantity> claimed =
+      in_units_of_claim(found.finest.token(), transition_time_of(found.finest),
+                        [](const CommonToken<double>& token, double accumulated) {
+                          return std::pow(growth_exponent(token, accumulated), 2);
+                        });  // the closed form itself, as a square over it
+  const auto growth_at = [&](std::size_t i) {
+    return claimed[i].value() * found.growth[i].value();
+  };
+  const double part =
+      std::log(times_in_t0[1] / times_in_t0[0]) / std::log(times_in_t0[2] / times_in_t0[0]);
+  std::vector<Quantity> of_power = found.growth;
+  of_power[1] = growth_at(0) * std::pow(growth_at(2) / growth_at(0), part) / claimed[1].value();
   it.judge(closed_form, equal("B_n over its closed form, as the overlap goes to 0", found.growth, 1)
                             .at(places)
+                            .against(power, of_power)
                             .unless(of_paper, mistaken(growth_exponent_of_paper<double>))
                             .unless(no_members, mistaken(without_members))
                             .unless(smaller_exponent, mistaken(with_smaller_exponent)));
@@ -99,12 +119,24 @@ void judge_peak(const OneCommonToken& instance, Examination& it) {
                .unless(larger_gamma, times(1.1)));
 }
 
+void judge_rise(const OneCommonToken& instance, Examination& it) {
+  const double t0 = transition_time_of(instance);
+  const ReducedFlow<double> flow(instance.training, instance.vocabulary);
+  const Index at = flow.layout().pairs() + 1;
+  const std::vector<Quantity> growth = Solved(forget_type(flow), {t0 / 3, t0, 3 * t0}, tolerance)
+                                           .along([&](const Vector<double>& x) { return x[at]; });
+  it.judge(fast_then_slow, below("rise of B_n from t0 to 3 t0 against that from t0/3 to t0",
+                                 growth[2] - growth[1], growth[1] - growth[0]));
+}
+
 void examine(const Setting& setting, Examination& it) {
   const OneCommonToken instance = one_common_token(setting);
   it.parameters = common_token_parameters(instance);
   it.parameters["seed"] = setting.seed;
   if (!require_one_common_token(instance, it)) return;
+  it.require(wide, instance.vocabulary / 100 - 1, fmt::format("M = {:g}", instance.vocabulary));
   judge_closed_forms(instance, it);
+  judge_rise(instance, it);
   judge_peak(instance, it);
 }
 

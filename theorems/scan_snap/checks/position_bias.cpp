@@ -21,13 +21,15 @@ c_n = P(l|n), but
   Var (X'b)_l = P(l|n) (1 - P(l|n)) tanh(a/2) (1 + q)/(1 - q),   q = exp(-a (T-1)),
 which goes to 0 with 1/T if a T is fixed, and not at fixed a: Lemma 2 asks for a -> 0.)",
     .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical, EvidenceKind::statistical},
+    .false_version = "fewer-tokens",
     .knobs = {class_count, common_count},
     .reads = "flow"};
 
 const Clause is_prior =
     sheet.clause("a bias of the logits by query and token is a prior of the tokens");
-const Clause of_distance =
-    sheet.clause("one by distance has variance P (1 - P) tanh(a/2) (1 + q)/(1 - q)");
+const Clause of_distance = sheet.clause(
+    "one by distance leaves c_n, with variance P (1 - P) tanh(a/2) (1 + q)/(1 - q), also as T "
+    "grows");
 
 const Hypothesis fixed_bias =
     sheet.assume(by_construction("the bias is fixed, by query and token, or by distance",
@@ -36,6 +38,11 @@ const Hypothesis fixed_bias =
 const Control other_sign = sheet.control("other-sign", "-z0 in place of z0");
 const Control weaker = sheet.control("weaker", "0.9 z0 in place of z0");
 const Control no_bias = sheet.control("no-bias", "variance P (1 - P)/(T-1)");
+
+const Rival fewer_tokens = sheet.rival(
+    "fewer-tokens",
+    "a bias by distance attends to a part of the tokens, so that the variance falls as 1/T",
+    "that part");
 
 const Knob bias_size = sheet.knob(
     logarithmic_knob("size-of-the-bias", "standard deviation of z0 over pairs", 0.1, 2, 1));
@@ -135,28 +142,44 @@ void judge_trajectories(const TrainingInstance<double>& in_double, double size, 
                          .unless(weaker, instead([&] { return on_prior(0.9); })));
 }
 
+constexpr Index longer = 4;
+
 // (X'b)_l of the first entry, a bias by distance, over sequences of class 0.
 void judge_distance(const SequenceClasses<double>& classes, double a, const Setting& setting,
                     Examination& it) {
   const std::uint32_t runs = setting.draws(40'000);
-  const Index length = static_cast<Index>(std::ceil(4 / a));
   const double p = classes.law[0];
-  const double total = (1 - std::exp(-a * static_cast<double>(length))) / (1 - std::exp(-a));
-  Matrix<double> samples = Matrix<double>::Zero(runs, 1);
-  Stream stream(setting.draw_seed(), 2, 0);
-  for (double& attended : samples.col(0)) {
-    throw_if_stopped();
-    for (Index j = 0; j < length; ++j) {
-      if (stream.uniform() < p) attended += std::exp(-a * static_cast<double>(j)) / total;
+  const auto shortest = static_cast<Index>(std::ceil(4 / a));
+  Comparison means = equal("mean of (X'b)_l under a bias by distance");
+  Comparison variances = equal("variance of (X'b)_l under a bias by distance");
+  std::vector<Quantity> unbiased, as_inverse;
+  for (const Index length : {shortest, longer * shortest}) {
+    const auto tokens = static_cast<double>(length);
+    const double q = std::exp(-a * tokens);
+    const double total = (1 - q) / (1 - std::exp(-a));
+    Matrix<double> samples = Matrix<double>::Zero(runs, 1);
+    Stream stream(setting.draw_seed(), 2, 0);
+    for (double& attended : samples.col(0)) {
+      throw_if_stopped();
+      for (Index j = 0; j < length; ++j) {
+        if (stream.uniform() < p) attended += std::exp(-a * static_cast<double>(j)) / total;
+      }
     }
+    const SampleMoments found = sample_moments(samples, setting.false_alarm / 2);
+    const std::string place = fmt::format("T - 1 = {}", length);
+    means.add(place, found.mean.front(), p);
+    variances.add(place, found.variance.front(),
+                  p * (1 - p) * std::tanh(a / 2) * (1 + q) / (1 - q));
+    unbiased.emplace_back(p * (1 - p) / tokens);
+    as_inverse.emplace_back(variances.measured.front().value() * static_cast<double>(shortest) /
+                            tokens);
   }
-  const double q = std::exp(-a * static_cast<double>(length));
-  const double variance = p * (1 - p) * std::tanh(a / 2) * (1 + q) / (1 - q);
-  it.judge(of_distance, equal("variance of (X'b)_l under a bias by distance",
-                              sample_moments(samples, setting.false_alarm).variance, variance)
-                            .of_kind(EvidenceKind::statistical)
-                            .unless(no_bias, p * (1 - p) / static_cast<double>(length))
-                            .with(fmt::format("T - 1 = {}, {} sequences", length, runs)));
+  const std::string detail = fmt::format("{} sequences", runs);
+  it.judge(of_distance, means.of_kind(EvidenceKind::statistical).with(detail));
+  it.judge(of_distance, variances.of_kind(EvidenceKind::statistical)
+                            .unless(no_bias, unbiased)
+                            .against(fewer_tokens, as_inverse)
+                            .with(detail));
 }
 
 void examine(const Setting& setting, Examination& it) {

@@ -30,6 +30,7 @@ B_n(t0) is no function of K, M and eta_Y/eta_Z: as eta_Z/eta_Y -> 0 it is w Gamm
 at the start, which depends on P, by C0 = 1/((K-1) f_c^4) where there is one common token.)",
     .hypotheses = {learns},
     .reaches = {EvidenceKind::numerical},
+    .false_version = "k-m-and-rates",
     .knobs = {class_count, common_count, distinct_count, common_weight, vocabulary, rate_ratio},
     .reads = "reduced"};
 

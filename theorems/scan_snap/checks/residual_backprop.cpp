@@ -30,6 +30,7 @@ True gradient: at tau = eta_Y s, s draws of each class, as M -> infinity,
 which is uniform at first and departs from that by (3/2) tau kappa_nn'.)",
                 .hypotheses = {queries_apart, solved_at_rest, equal_classes, independent_inputs},
                 .reaches = {EvidenceKind::numerical},
+                .false_version = "sketch",
                 .knobs = {query_count, most_classes},
                 .reads = "flow"};
 
@@ -38,11 +39,14 @@ const Clause modified =
 const Clause first_orders = sheet.clause("G = 2 C - 2 C E C + O(E^2)");
 const Clause unmodified = sheet.clause("by the true gradient: b(tau kappa)");
 
-const Control sketch = sheet.control("sketch", "kappa - I in place of I - kappa^-1");
 const Control members = sheet.control("members", "K_m in place of 1 + K_m");
 const Control lower_order = sheet.control("order", "order 1.8 in place of 2");
 const Control exponential = sheet.control("exponential", "e^x in place of b(x)");
 const Control no_query = sheet.control("no-query", "kappa without B");
+
+const Rival sketch = sheet.rival(
+    "sketch", "Section 7: beta of two classes is their overlap, and 1 more inside a query",
+    "a factor");
 
 const Knob inside_weight = sheet.knob(logarithmic_knob(
     "weight-inside", "weight of the token that a query's classes share in units of one of a class",
@@ -117,12 +121,12 @@ void judge_formula(const TrainingInstance<double>& training, double tau, Examina
   };
   const Matrix<double> unit = Matrix<double>::Identity(k, k);
   const double size = beta_of<double>(at.inverse, m).cwiseAbs().maxCoeff();
+  const std::vector<Quantity> measured =
+      read_at_rest(training, DecoderRule::fast, tau, couplings_over(at, driving(training, tau)));
   it.judge(modified, equal("beta of the modified gradient against that of G = 2 (F'F + B)^-1",
-                           read_at_rest(training, DecoderRule::fast, tau,
-                                        couplings_over(at, driving(training, tau))),
-                           predicted(at.inverse))
+                           measured, predicted(at.inverse))
                          .in_units_of(size)
-                         .unless(sketch, predicted(2 * unit - at.kappa))
+                         .against(sketch, nearest_multiple(off_diagonal(2 * at.kappa), measured))
                          .unless(no_query, predicted((at.overlap / 2 + unit).inverse())));
 }
 

@@ -21,6 +21,7 @@ minus the expected loss of sequences of T -> infinity tokens: at finite T that o
 same with the frequencies of its T - 1 tokens for P(l|n), and the expected one another. Where no query token is in a context,
   dz_m = (eta_Z/sqrt(2)) sum_{n: psi(n) = m} w_n diag(f_n) (I - f_n f_n') g_n.)",
                 .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+                .false_version = "finite-length",
                 .reads = "flow"};
 
 const Clause is_gradient = sheet.clause(

@@ -56,4 +56,13 @@ std::vector<Quantity> exactly(const Vector<double>& values) {
   return {values.begin(), values.end()};
 }
 
+std::vector<Quantity> nearest_multiple(const Vector<double>& values,
+                                       const std::vector<Quantity>& measured) {
+  double product = 0;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    product += measured[i].value() * values[static_cast<Index>(i)];
+  }
+  return exactly(product / values.squaredNorm() * values);
+}
+
 }  // namespace popgrad::scan_snap::checks

@@ -47,5 +47,8 @@ inline constexpr Hypothesis solved_at_rest =
     by_construction("features at rest, Y(0) = 0", "the solves start at 0 and have eta_Z = 0");
 
 std::vector<Quantity> exactly(const Vector<double>& values);
+/// The multiple of `values` that is nearest to what was measured.
+std::vector<Quantity> nearest_multiple(const Vector<double>& values,
+                                       const std::vector<Quantity>& measured);
 
 }  // namespace popgrad::scan_snap::checks

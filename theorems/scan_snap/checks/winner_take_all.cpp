@@ -31,6 +31,7 @@ freezes: c_nl0 tends to what it is where B_n is a/(p-1), and with r_l = f_nl0(0)
 l over the other distinct tokens of n.)",
     .hypotheses = {learns, has_other, leads, commons_lose},
     .reaches = {EvidenceKind::numerical},
+    .false_version = "temperature",
     .knobs = {class_count, common_count, distinct_count, common_weight, vocabulary, rate_ratio},
     .reads = "reduced"};
 
