@@ -167,7 +167,7 @@ std::vector<SampledLength> sampled_lengths(const Setting& setting, Training<doub
     };
     SampledLength& at = made.emplace_back();
     // A run costs B T, and the rivals miss at the middle length.
-    const std::uint32_t runs = setting.draws(b.context < 1000 ? 2000 : 600);
+    const std::uint32_t runs = setting.draws(b.context < 1000 ? 2000 : 900);
     at.positions = static_cast<double>(b.context);
     at.gaussian_batch = std::pow(scale_for(b, levels, level) / per_root, 2);
     at.found = critical_batch(
