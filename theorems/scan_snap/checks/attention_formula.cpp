@@ -50,6 +50,40 @@ TrainingInstance<double> random_training(std::uint64_t seed, Index classes, Inde
   return training;
 }
 
+SequenceClasses<double> sequences_of(const SequenceClasses<double>& classes, Index length) {
+  SequenceClasses<double> all{.tokens = classes.tokens, .first = {0}};
+  std::vector<double> law, weights;
+  for (std::size_t n = 0; n < classes.query.size(); ++n) {
+    const Index begin = classes.first[n], end = classes.first[n + 1];
+    std::vector<double> counts(static_cast<std::size_t>(end - begin), 0);
+    const auto choose = [&](auto&& self, std::size_t l, Index left, double probability) -> void {
+      const double p = classes.law[begin + static_cast<Index>(l)];
+      if (l + 1 == counts.size()) {
+        counts[l] = static_cast<double>(left);
+        for (Index e = begin; e < end; ++e) {
+          all.token.push_back(classes.token[static_cast<std::size_t>(e)]);
+          law.push_back(counts[static_cast<std::size_t>(e - begin)] / static_cast<double>(length));
+        }
+        all.query.push_back(classes.query[n]);
+        all.next.push_back(classes.next[n]);
+        all.first.push_back(std::ssize(all.token));
+        weights.push_back(probability * std::pow(p, left));
+        return;
+      }
+      double chosen = probability;  // times p^c and the binomial coefficient of c in left
+      for (Index c = 0; c <= left; ++c) {
+        counts[l] = static_cast<double>(c);
+        self(self, l + 1, left - c, chosen);
+        chosen *= p * static_cast<double>(left - c) / static_cast<double>(c + 1);
+      }
+    };
+    choose(choose, 0, length, classes.weight[static_cast<Index>(n)]);
+  }
+  all.law = Eigen::Map<Vector<double>>(law.data(), std::ssize(law));
+  all.weight = Eigen::Map<Vector<double>>(weights.data(), std::ssize(weights));
+  return all;
+}
+
 Vector<double> tokens_of_components(const Layout& layout) {
   const Index columns = layout.columns();
   Vector<double> tokens = Vector<double>::Ones(layout.rows() * columns + layout.pairs());

@@ -54,6 +54,9 @@ Vector<T> row_sums(const Layout& layout, const Vector<T>& field) {
 TrainingInstance<double> random_training(std::uint64_t seed, Index classes, Index common,
                                          double common_weight);
 
+/// Every sequence of these many contextual tokens as a class of its own, by its frequencies.
+SequenceClasses<double> sequences_of(const SequenceClasses<double>& classes, Index length);
+
 /// Tokens that each component of a state stands for: columns of Y may be shared.
 Vector<double> tokens_of_components(const Layout& layout);
 

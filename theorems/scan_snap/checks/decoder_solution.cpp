@@ -25,6 +25,7 @@ with N random draws, N_n of class n, W_n is 1 + theta_n times as large,
 to leading order in 1/N, h and its derivatives at P(n) N.)",
                 .hypotheses = {features_rest, full_rank, zero_start},
                 .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
+                .false_version = "true-gradient",
                 .reads = "fast-decoder"};
 
 const Clause solution = sheet.clause("the decoder is F (I - E') W");
@@ -36,6 +37,10 @@ const Control first_order = sheet.control("first-order", "E in place of E'");
 const Control all_tokens = sheet.control("all-tokens", "M in place of M - 1 in W");
 const Control independent_counts =
     sheet.control("independent-counts", "counts with the variance P(n) N");
+
+const Rival true_gradient = sheet.rival(
+    "true-gradient", "the gradient of the loss has the same solution (Lemma 3: a small change)",
+    "a rate");
 
 const Knob class_count = sheet.knob(class_count_knob(2, 8, 4));
 const Knob vocabulary = sheet.knob(vocabulary_knob(45, 1e5, 60));
@@ -74,7 +79,19 @@ void judge_decoder(const TrainingInstance<double>& training, double t, Examinati
   const auto entries = [&](const Vector<double>& x) -> Vector<double> {
     return x.head(std::ssize(claimed));
   };
-  it.judge(solution, equal("entries of Y against F (I - E') W", read_off(run, 0, entries), claimed)
+  const std::vector<Quantity> measured = read_off(run, 0, entries);
+  const auto by_true_gradient = [&] {
+    const Solved other(forget_type(PopulationFlow<double>(training)), {t}, 1e-12);
+    const Vector<double> found = entries(other.state(0));
+    double product = 0;
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      product += measured[i].value() * found[static_cast<Index>(i)];
+    }
+    const Vector<double> scaled = product / found.squaredNorm() * found;
+    return std::vector<Quantity>(scaled.begin(), scaled.end());
+  };
+  it.judge(solution, equal("entries of Y against F (I - E') W", measured, claimed)
+                         .against(true_gradient, instead(by_true_gradient))
                          .in_units_of(largest)
                          .unless(first_order, at.table((2 * one - at.gram) * w))
                          .unless(all_tokens, times(m / (m - 1))));
