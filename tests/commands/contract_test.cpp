@@ -509,7 +509,7 @@ TEST_CASE("cli: what there is, for people and programs", "[cli]") {
     for (const char* kind : {"rungs", "parameters", "observables", "statements", "figures"}) {
       for (const Json& each : model.at(kind)) {
         const auto& name = each.contains("id") ? each["id"] : each["name"];
-        if (each.contains("formula") && each["formula"] == "") continue;
+        if (each.contains("formula") && each["formula"].get<std::string>().empty()) continue;
         CHECK_THAT(names.out, Catch::Contains("\n  " + name.get<std::string>() + " "));
       }
     }
