@@ -49,8 +49,8 @@ def test_verify_on_drawn_instances():
     made = popgrad.verify("joma.entropy-bounce", seeds=3)
     assert sum(made[0].instances[v] for v in
                ("holds", "violated", "inconclusive", "not-applicable")) == 3
-    assert made[0].refuted == 2  # of two controls, on each of the three
-    assert "<td>3</td>" in made._repr_html_() and "<td>2/2</td>" in made._repr_html_()
+    assert made[0].refuted == 3  # of three controls, on each of the three
+    assert "<td>3</td>" in made._repr_html_() and "<td>3/3</td>" in made._repr_html_()
 
 
 def test_falsify():
