@@ -230,19 +230,29 @@ Finding check(const Statement& statement, const Setting& setting, const Examinat
     examine_into(statement, own, found);
   });
   const Examination& found = finding.examination;
-  const auto differs = [&](const Control& control) {
-    return std::ranges::any_of(found.controls, [&](const EvidenceAgainst& own) {
-      return own.name == control.name && own.differs;
-    });
+  // On a user's instance what says the same as the claim is neither a mistake nor another explanation.
+  const auto same = [&](const auto& each, const Examination& against,
+                        const std::vector<EvidenceAgainst>& judged) {
+    return setting.instance != nullptr && !against.evidence.empty() &&
+           std::ranges::none_of(judged, [&](const EvidenceAgainst& own) {
+             return own.name == each.name && own.differs;
+           });
   };
   for (auto& [control, against] : with_evidence(statement.controls, found.controls)) {
-    if (setting.instance != nullptr && !against.evidence.empty() && !differs(control)) {
+    if (same(control, against, found.controls)) {
       finding.same_here.push_back(control);
     } else {
       finding.controls.emplace_back(control, std::move(against));
     }
   }
-  if (setting.with_controls) finding.rivals = with_evidence(statement.rivals, found.rivals);
+  for (auto& [rival, against] : with_evidence(statement.rivals, found.rivals)) {
+    if (!setting.with_controls) break;
+    if (same(rival, against, found.rivals)) {
+      finding.same_here.push_back({rival.name, rival.what});
+    } else {
+      finding.rivals.emplace_back(rival, std::move(against));
+    }
+  }
   if (finding.verdict == Verdict::holds && !finding.not_distinguished().empty()) {
     finding.verdict = Verdict::inconclusive;
   }

@@ -220,7 +220,7 @@ std::string verdict_table(const Verification& v) {
                           h.by_how_much.empty() ? "" : ": ", h.by_how_much);
     }
     for (const Control& control : finding.same_here) {
-      text += fmt::format("{}: control '{}' ({}) says the same as the claim on this instance\n",
+      text += fmt::format("{}: '{}' ({}) says the same as the claim on this instance\n",
                           finding.statement->id, control.name, control.what_is_wrong);
     }
     for (const auto& [control, examination] : finding.controls) {

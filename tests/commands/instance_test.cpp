@@ -292,7 +292,7 @@ TEST_CASE("cli: a control that says the same as the claim on an instance is no v
   CAPTURE(answer.out);
   CHECK(answer.status == 0);
   CHECK(answer.out.find("3/3") != std::string::npos);
-  CHECK(answer.out.find("control 'nothing-kept' (no selected position keeps its word) says the "
+  CHECK(answer.out.find("'nothing-kept' (no selected position keeps its word) says the "
                         "same as the claim on this instance\n") != std::string::npos);
   const Answer json =
       command_line::run_popgrad("verify topic.masked-frequencies -q --json - --instance " + file);

@@ -111,7 +111,8 @@ struct Finding {
   Verdict verdict = Verdict::inconclusive;
   Examination examination;
   std::vector<std::pair<Control, Examination>> controls;
-  /// Those whose predictions on a user's instance are the claim's to the bit; they are not among `controls`.
+  /// Controls and rivals whose predictions on a user's instance are the claim's to the bit; they are not among
+  /// `controls` and `rivals`.
   std::vector<Control> same_here;
   std::vector<std::pair<Rival, Examination>> rivals;
   Confirmation confirmation;  ///< of a miss of the claim

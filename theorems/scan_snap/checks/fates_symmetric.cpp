@@ -177,6 +177,7 @@ void judge_reduced(const SymmetricClasses& symmetric, double end, Examination& i
   add_rounding_of_gram(run, flow, found);
   const T q0 = cross_scale(m);
   const auto by_itself = [&] {
+    if (symmetric.commons() == 1) return predicted(k - T(1), q0);
     std::vector<Quantity> numbers =
         read_all(run, symmetric.commons(), [&](const Vector<T>& x) -> Vector<T> {
           Vector<T> pulls = symmetric.squares(flow.features_at(x));

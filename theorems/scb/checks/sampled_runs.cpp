@@ -17,19 +17,30 @@ double square_of_law(const Bigrams<double>& b, Index k) {
 
 }  // namespace
 
-Training<double> clearest_training(Index tokens, Index context, Index support, std::uint64_t seed,
-                                   Examination& it) {
+namespace {
+
+double least_pull(const Training<double>& training) {
+  return training.bigrams.law.minCoeff() * transition_size(training.bigrams);
+}
+
+}  // namespace
+
+void report_least_pull(const Training<double>& training, Examination& it) {
+  it.report("q_min K_P of the instance of the runs; of a drawn one the largest of 8 draws",
+            least_pull(training));
+}
+
+Training<double> clearest_training(Index tokens, Index context, Index support, std::uint64_t seed) {
   constexpr std::uint64_t draws = 8;
   constexpr std::uint64_t apart = 1000;  // further than the seeds that are usually compared
   Training<double> clearest;
   double most = -1;
   for (std::uint64_t draw = 0; draw < draws; ++draw) {
     Training<double> drawn = from_scratch(tokens, context, support, seed + apart * draw);
-    const double pull = drawn.bigrams.law.minCoeff() * transition_size(drawn.bigrams);
+    const double pull = least_pull(drawn);
     if (pull > most) clearest = std::move(drawn);
     most = std::max(most, pull);
   }
-  it.report("q_min K_P of the instance of the runs, the largest of 8 draws", most);
   return clearest;
 }
 

@@ -9,9 +9,10 @@
 
 namespace popgrad::scb::checks {
 
-/// Of eight draws that with the largest q_min K_P, as noise of V counts over K_P; reported in `it`.
-Training<double> clearest_training(Index tokens, Index context, Index support, std::uint64_t seed,
-                                   Examination& it);
+/// Of eight draws that with the largest q_min K_P, as noise of V counts over K_P.
+Training<double> clearest_training(Index tokens, Index context, Index support, std::uint64_t seed);
+/// That number, and that a drawn instance was chosen by it.
+void report_least_pull(const Training<double>& training, Examination& it);
 
 /// Runs from the start of a rung, numbered from `first_run`; what their last step leaves.
 std::vector<Trajectory<double>> runs_to_end(const AnyRung<double>& rung, double step_size,

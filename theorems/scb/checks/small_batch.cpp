@@ -202,8 +202,9 @@ void examine(const Setting& setting, Examination& it) {
   const Knob& own_length = setting.value(short_length) > 0 ? short_length : length;
   const Training<double> training = examined_training(setting, [&] {
     return clearest_training(setting.count(vocabulary), setting.count(own_length),
-                             setting.count(few_positions), setting.seed, it);
+                             setting.count(few_positions), setting.seed);
   });
+  report_least_pull(training, it);
   const SolutionRuns made(training, setting.value(step_knob));
   it.parameters = {{"N", training.bigrams.tokens()},
                    {"T", training.bigrams.context},

@@ -289,8 +289,10 @@ void examine(const Setting& setting, Examination& it) {
   const double loud = setting.value(loud_share);
   const double share = loud > 0 ? loud : setting.value(noise_share);
   it.require(quiet, 0.01 - share, fmt::format("{:.3g} of alpha_A^2 K_Q", share));
-  judge_runs(clearest_training(tokens, setting.count(sampled_length), support, setting.seed, it),
-             share, setting, it);
+  const Training<double> sampled =
+      clearest_training(tokens, setting.count(sampled_length), support, setting.seed);
+  report_least_pull(sampled, it);
+  judge_runs(sampled, share, setting, it);
 }
 
 }  // namespace
