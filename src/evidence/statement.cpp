@@ -185,6 +185,27 @@ std::vector<std::pair<Declared, Examination>> with_evidence(
   return all;
 }
 
+std::string_view text_of(const Control& control) { return control.what_is_wrong; }
+std::string_view text_of(const Rival& rival) { return rival.what; }
+
+// Those declared, with the evidence against them, into `kept`. What says the same as the claim on a user's instance
+// is neither a mistake nor another explanation, and goes into `same_here`.
+template <class Declared>
+void keep(const std::vector<Declared>& declared, const std::vector<EvidenceAgainst>& judged,
+          const Setting& setting, std::vector<std::pair<Declared, Examination>>& kept,
+          std::vector<Control>& same_here) {
+  for (auto& [each, against] : with_evidence(declared, judged)) {
+    const std::string_view name = each.name;
+    const bool differs = std::ranges::any_of(
+        judged, [&](const EvidenceAgainst& own) { return own.name == name && own.differs; });
+    if (setting.instance != nullptr && !against.evidence.empty() && !differs) {
+      same_here.push_back({name, text_of(each)});
+    } else {
+      kept.emplace_back(each, std::move(against));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> Finding::not_distinguished() const {
@@ -230,28 +251,9 @@ Finding check(const Statement& statement, const Setting& setting, const Examinat
     examine_into(statement, own, found);
   });
   const Examination& found = finding.examination;
-  // On a user's instance what says the same as the claim is neither a mistake nor another explanation.
-  const auto same = [&](const auto& each, const Examination& against,
-                        const std::vector<EvidenceAgainst>& judged) {
-    return setting.instance != nullptr && !against.evidence.empty() &&
-           std::ranges::none_of(judged, [&](const EvidenceAgainst& own) {
-             return own.name == each.name && own.differs;
-           });
-  };
-  for (auto& [control, against] : with_evidence(statement.controls, found.controls)) {
-    if (same(control, against, found.controls)) {
-      finding.same_here.push_back(control);
-    } else {
-      finding.controls.emplace_back(control, std::move(against));
-    }
-  }
-  for (auto& [rival, against] : with_evidence(statement.rivals, found.rivals)) {
-    if (!setting.with_controls) break;
-    if (same(rival, against, found.rivals)) {
-      finding.same_here.push_back({rival.name, rival.what});
-    } else {
-      finding.rivals.emplace_back(rival, std::move(against));
-    }
+  keep(statement.controls, found.controls, setting, finding.controls, finding.same_here);
+  if (setting.with_controls) {
+    keep(statement.rivals, found.rivals, setting, finding.rivals, finding.same_here);
   }
   if (finding.verdict == Verdict::holds && !finding.not_distinguished().empty()) {
     finding.verdict = Verdict::inconclusive;

@@ -41,7 +41,7 @@ double Branching::noise(bool values_only) const {
   const Bigrams<double>& b = training.bigrams;
   const Vector<double>& mu = b.stationary;
   const double share = 1 / static_cast<double>(b.context);
-  const Matrix<double> covariance = Matrix<double>(mu.asDiagonal()) - mu * mu.transpose();
+  const Matrix<double> covariance = token_covariance(mu);
   const bool constant = levels.shape == NoiseShape::constant;
   // Multiplicative: d = 1/T at the start, where <V,V> = 0 takes the noise off A.
   const double value = levels.value * (constant ? 1 : std::sqrt(share / context_size(b)));

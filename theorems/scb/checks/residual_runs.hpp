@@ -76,7 +76,7 @@ struct CriticalBatch {
   [[nodiscard]] Quantity from(const Quantity& own) const;
 };
 
-/// `law(batch, runs)` is known from so many runs, and `measure(batch)` once; looked for from `first` on.
+/// `law(batch, runs)` estimates the share from so many runs, `measure(batch)` is called once; the search begins at `first`.
 /// Throws Failure for a level that no batch up to 10^8 has.
 CriticalBatch critical_batch(double level, double first, std::uint32_t runs,
                              const std::function<Quantity(Index, std::uint32_t)>& law,

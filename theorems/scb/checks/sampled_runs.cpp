@@ -68,7 +68,7 @@ SolutionRuns::SolutionRuns(Training<double> training, double step)
   step_ = step / context_size_;
   training_.start = b.transition;
   training_.attention_start = dense_law(b);
-  const Matrix<double> covariance = Matrix<double>(mu.asDiagonal()) - mu * mu.transpose();
+  const Matrix<double> covariance = token_covariance(mu);
   const Matrix<double> moved = b.transition * covariance * b.transition.transpose();
   spread_ = (moved * covariance).trace();
   square_ = moved.squaredNorm();

@@ -46,7 +46,7 @@ const Control length_power = sheet.control("length", "sin^2 phi as T^-1.1");
 const Control next_token = sheet.control("next-token", "the q of the next token");
 
 const Rival distance = sheet.rival(
-    "distance", "the loss goes with the distance of A to Q, whatever the pattern", "a factor");
+    "distance", "the loss goes with the distance of A to Q and not with the angle", "a factor");
 const Rival supports_only =
     sheet.rival("supports-only", "patterns match the supports of Q, with any weights on them even");
 

@@ -96,8 +96,7 @@ struct Boost {
   Bigrams<double> b;
   double transition = transition_size(b), context = context_size(b);
   double level = noise_at_solution(b).value;  // sigma_V
-  Matrix<double> covariance =
-      Matrix<double>(b.stationary.asDiagonal()) - b.stationary * b.stationary.transpose();
+  Matrix<double> covariance = token_covariance(b.stationary);
   double along = (b.transition * covariance).norm() / transition;  // |P C|/K_P
   double rate = std::sqrt(transition * context);
   double step = setting.value(step_knob) / rate;

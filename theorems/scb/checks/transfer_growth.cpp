@@ -99,15 +99,13 @@ constexpr Index first_length = 40;  // on sequences
 
 // tr M C/mu_k and tr M^2, M = Z C Z': the variance that one sequence adds to a position off the support
 // at A = 1/T, up to O(1/T), and what that of A there counts in the residual.
-Matrix<double> covariance_of(const Vector<double>& mu) {
-  return Matrix<double>(mu.asDiagonal()) - mu * mu.transpose();
-}
 Matrix<double> covariance_of_values(const Training<double>& training) {
-  return training.start * covariance_of(training.bigrams.stationary) * training.start.transpose();
+  return training.start * token_covariance(training.bigrams.stationary) *
+         training.start.transpose();
 }
 Vector<double> noise_at_start(const Training<double>& training) {
   const Vector<double>& mu = training.bigrams.stationary;
-  return (covariance_of_values(training) * covariance_of(mu)).trace() * mu.cwiseInverse();
+  return (covariance_of_values(training) * token_covariance(mu)).trace() * mu.cwiseInverse();
 }
 double square_of_values(const Training<double>& training) {
   return covariance_of_values(training).squaredNorm();

@@ -16,6 +16,11 @@
 
 namespace popgrad::scb {
 
+/// diag(p) - p p': the covariance of a token drawn by the law p, one-hot.
+inline Matrix<double> token_covariance(const Vector<double>& law) {
+  return Matrix<double>(law.asDiagonal()) - law * law.transpose();
+}
+
 /// tr(M' L C) (N x N each). Cost N^2.
 template <class T, class M, class L>
 T covariance_product(const M& left, const L& right, const Vector<T>& mu) {

@@ -15,10 +15,9 @@ auto over_tokens(const Vector<double>& mu, const F& f) {
   return sum;
 }
 
-// diag(p) - p p' for the label after token i.
+// Of the label after token i.
 Matrix<double> label_covariance(const Bigrams<double>& b, Index i) {
-  const Vector<double> p = b.transition.col(i);
-  return Matrix<double>(p.asDiagonal()) - p * p.transpose();
+  return token_covariance(b.transition.col(i));
 }
 
 }  // namespace
@@ -60,8 +59,7 @@ std::vector<SequenceCovariance::Query> SequenceCovariance::queries_of(
   query.scale = rate / mu[k];
   query.attention = attention.col(k);
   query.label = b.transition * mu;
-  query.label_spread =
-      Matrix<double>(query.label.asDiagonal()) - query.label * query.label.transpose();
+  query.label_spread = token_covariance(query.label);
   const Index begin = b.first[static_cast<std::size_t>(k)];
   query.law = b.law.segment(begin, b.support(k));
   for (Index i = 0; i < b.support(k); ++i) {
