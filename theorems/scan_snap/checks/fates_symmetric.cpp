@@ -50,6 +50,7 @@ const Control all_classes = sheet.control("all-classes", "K in place of K - 1");
 const Control overlap_only =
     sheet.control("overlap-only", "no term q0 on reduced, as if M were infinite");
 const Control undamped = sheet.control("undamped", "no 1 - s on flow");
+const Control distinct_too = sheet.control("distinct-too", "distinct tokens lose, too");
 
 const Rival each_alone =
     sheet.rival("each-alone", "each common token loses as if it were the only one", "a rate");
@@ -82,16 +83,21 @@ struct SymmetricClasses {
   TrainingInstance<double> training;
   Layout layout;
   std::vector<Index> rows, pairs;  // of common tokens, in Y and in z
+  std::vector<Index> distinct;     // distinct tokens, in z
 
   explicit SymmetricClasses(const Setting& setting)
       : training(examined_training(setting, [&] { return drawn_training(setting); })),
         layout(lay_out(training.classes, true)) {
     for (std::size_t r = 0; r + 1 < layout.row_first.size(); ++r) {
       const Index first = layout.row_first[r];
-      if (layout.row_first[r + 1] < first + 2) continue;
       const Index entry = layout.row_entry[static_cast<std::size_t>(first)];
+      const Index pair = layout.entry_pair[static_cast<std::size_t>(entry)];
+      if (layout.row_first[r + 1] < first + 2) {
+        distinct.push_back(pair);
+        continue;
+      }
       rows.push_back(static_cast<Index>(r));
-      pairs.push_back(layout.entry_pair[static_cast<std::size_t>(entry)]);
+      pairs.push_back(pair);
     }
   }
 
@@ -107,12 +113,17 @@ struct SymmetricClasses {
     return sums(rows) / T(training.classes.classes());
   }
 
-  // z_c' of every common token on a rung.
+  // z' of every common token, or of other `tokens`, on a rung.
   template <class T>
   [[nodiscard]] Vector<T> pulls(const auto& rung, const Vector<T>& x) const {
+    return pulls(rung, x, pairs);
+  }
+  template <class T>
+  [[nodiscard]] static Vector<T> pulls(const auto& rung, const Vector<T>& x,
+                                       const std::vector<Index>& tokens) {
     Vector<T> rate(x.size());
     rung.rhs(x, rate, T(0));
-    return rung.logits_at(rate)(pairs);
+    return rung.logits_at(rate)(tokens);
   }
 };
 
@@ -198,18 +209,18 @@ void judge_reduced(const SymmetricClasses& symmetric, double end, Examination& i
                            .against(each_alone, instead(by_itself)));
 }
 
-// z_c'/(eta_Z w) of all common tokens on flow at time t, over `unit`; w = 1/K in either reading of
-// Eqn 10.
+// z'/(eta_Z w) of `tokens` on flow at time t, over `unit`; w = 1/K in either reading of Eqn 10.
 template <class T>
-std::vector<Quantity> pulls_on_flow(const SymmetricClasses& symmetric, double attention_rate,
+std::vector<Quantity> pulls_on_flow(const SymmetricClasses& symmetric,
+                                    const std::vector<Index>& tokens, double attention_rate,
                                     double t, double unit) {
   TrainingInstance<double> training = symmetric.training;
   training.attention_rate = attention_rate;
   const PopulationFlow<T> flow(training_in<T>(training));
   const T scale = T(attention_rate) * T(unit) / static_cast<T>(training.classes.classes());
   return read_all(
-      SolvedIn<T>(forget_type(flow), {t}, tolerance), symmetric.commons(),
-      [&](const Vector<T>& x) -> Vector<T> { return symmetric.pulls(flow, x) / scale; });
+      SolvedIn<T>(forget_type(flow), {t}, tolerance), std::ssize(tokens),
+      [&](const Vector<T>& x) -> Vector<T> { return symmetric.pulls(flow, x, tokens) / scale; });
 }
 
 template <class T>
@@ -230,16 +241,28 @@ void judge_flow(const SymmetricClasses& symmetric, double end, Examination& it) 
   };
   const T free = T(1) - squares.sum();
   const auto over_time = [&](double t) {
-    return pulls_on_flow<T>(symmetric, training.attention_rate, t, t);
+    return pulls_on_flow<T>(symmetric, symmetric.pairs, training.attention_rate, t, t);
   };
   it.judge(at_first, equal("z_c'/(eta_Z w t) on flow as t -> 0", limits_of(over_time, early, 2, 3),
                            predicted(k - 1, free))
                          .unless(all_classes, predicted(k, free))
                          .unless(undamped, predicted(k - 1, T(1))));
   const double slow = training.decoder_rate / (100 * end);
-  const auto at_end = [&](double other) { return pulls_on_flow<T>(symmetric, other, end, 1); };
-  it.judge(later_on, below("z_c'/(eta_Z w) on flow as eta_Z -> 0", limits_of(at_end, slow, 2, 3), 0)
-                         .in_units_of(training.decoder_rate));
+  const auto at_end = [&](const std::vector<Index>& tokens) {
+    return limits_of(
+        [&](double other) { return pulls_on_flow<T>(symmetric, tokens, other, end, 1); }, slow, 2,
+        3);
+  };
+  Comparison later = below("z_c'/(eta_Z w) on flow as eta_Z -> 0", at_end(symmetric.pairs), 0)
+                         .in_units_of(training.decoder_rate);
+  if (!symmetric.distinct.empty()) {
+    later.unless(distinct_too, [&] {
+      std::vector<Quantity> found = at_end(symmetric.distinct);
+      found.resize(symmetric.pairs.size(), found.front());
+      return found;
+    });
+  }
+  it.judge(later_on, later);
 }
 
 void examine(const Setting& setting, Examination& it) {

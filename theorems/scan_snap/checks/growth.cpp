@@ -33,6 +33,10 @@ const Control on_flow = sheet.control(
 const Control lower_bound = sheet.control("lower-bound", "1.1 f_nl0(0)^2 B_n as the lower bound");
 const Control upper_bound = sheet.control("upper-bound", "0.9 f_nl0(t)^2 B_n as the upper bound");
 
+const Rival temperature = sheet.rival(
+    "temperature", "attention sharpens its first weights, ln f_nl = (1 + kappa B_n) ln P(l|n)",
+    "kappa");
+
 constexpr double tolerance = 1e-12;
 
 // Class 0 has tokens 0 (common), 1, 2 (distinct), class 1 has 0 and 3.
@@ -67,10 +71,31 @@ void prove(Examination& it) {
                .unless(not_squared, [&] { return vanishes(Expression(rate[1] - f * rate[5])); }));
 }
 
+// ln(r/r(0)) of attention that sharpens its first weights, f_nl^2/f_nl'^2 = (1 + r(0))^(1 + kappa B_n),
+// with the kappa nearest to the measured `parting`; `before` has r(0) and `growth` B_n of each number.
+std::vector<Quantity> sharpened(const std::vector<Quantity>& parting,
+                                const std::vector<double>& before,
+                                const std::vector<double>& growth) {
+  double product = 0, square = 0;
+  for (std::size_t i = 0; i < parting.size(); ++i) {
+    const double first = std::log1p(before[i]);
+    const double now = std::log1p(before[i] * std::exp(parting[i].value()));
+    product += growth[i] * first * (now - first);
+    square += std::pow(growth[i] * first, 2);
+  }
+  std::vector<Quantity> claimed;
+  for (std::size_t i = 0; i < parting.size(); ++i) {
+    const double power = 1 + product / square * growth[i];
+    claimed.emplace_back(std::log(std::expm1(power * std::log1p(before[i])) / before[i]));
+  }
+  return claimed;
+}
+
 // ln(r/r(0)) for l = l0 and every other distinct token l' of another weight.
 void judge_ratios(const LeadingToken& token, const Solved& run, Examination& it) {
   Comparison parting = equal("ln(r(t)/r(0)) of l0 and another distinct token");
   std::vector<Quantity> of_other;
+  std::vector<double> starts, growths;
   for (const Index other : token.others()) {
     const auto square_ratio = [&](const Vector<double>& x) {
       return token.square(x, token.leader()) / token.square(x, other);
@@ -87,6 +112,8 @@ void judge_ratios(const LeadingToken& token, const Solved& run, Examination& it)
       };
       parting.add(run.places()[save], parted, twice_logit(token.leader()));
       of_other.push_back(twice_logit(other));
+      starts.push_back(before);
+      growths.push_back(token.growth(run.state(save)));
     }
   }
   if (parting.measured.empty()) return;
@@ -118,7 +145,8 @@ void judge_ratios(const LeadingToken& token, const Solved& run, Examination& it)
   };
   it.judge(parts, parting.unless(other_exponent, times(1.1))
                       .unless(other_token, of_other)
-                      .unless(on_flow, of_flow));
+                      .unless(on_flow, of_flow)
+                      .against(temperature, sharpened(parting.measured, starts, growths)));
 }
 
 // z_l0 = int f_nl0^2 dB_n of a rising f.
