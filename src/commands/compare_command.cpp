@@ -11,7 +11,6 @@
 #include "commands/interrupt.hpp"
 #include "commands/options.hpp"
 #include "commands/panels.hpp"
-#include "commands/produce.hpp"
 #include "commands/progress.hpp"
 #include "commands/statement_choice.hpp"
 #include "io/atomic_file.hpp"
@@ -21,6 +20,7 @@
 #include "popgrad/base/stop.hpp"
 #include "popgrad/judging/compare.hpp"
 #include "presenting/regime_table.hpp"
+#include "runs/produce.hpp"
 
 namespace popgrad::cli {
 namespace {

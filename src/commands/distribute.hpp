@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/produce.hpp"
+#include "runs/produce.hpp"
 
 namespace popgrad::cli {
 

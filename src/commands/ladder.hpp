@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "commands/options.hpp"
-#include "commands/produce.hpp"
 #include "popgrad/judging/compare.hpp"
 #include "presenting/drawing.hpp"
 #include "presenting/regime_table.hpp"
+#include "runs/produce.hpp"
 
 namespace popgrad::cli {
 

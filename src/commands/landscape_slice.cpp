@@ -10,12 +10,12 @@
 #include "commands/host.hpp"
 #include "commands/interrupt.hpp"
 #include "commands/panels.hpp"
-#include "commands/produce.hpp"
 #include "commands/progress.hpp"
 #include "commands/surface.hpp"
 #include "io/atomic_file.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/rungs/rung.hpp"
+#include "runs/produce.hpp"
 
 namespace popgrad::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "commands/options.hpp"
-#include "commands/produce.hpp"
 #include "io/run_record.hpp"
+#include "runs/produce.hpp"
 
 namespace popgrad::cli {
 

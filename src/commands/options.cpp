@@ -242,15 +242,8 @@ void apply_config(Command& command, const CommonOptions& options) {
 
 Parameters gather_parameters(const CommonOptions& options, const Model& model,
                              const std::vector<std::string>& rungs) {
-  std::vector<ParameterInfo> known = model.parameters();
-  Parameters parameters = typed_parameters(options, model.name(), known);
-  // What any of them reads, the first may be told of.
-  for (ParameterInfo& info : known) {
-    const bool read = std::any_of(rungs.begin(), rungs.end(),
-                                  [&](const std::string& rung) { return info.is_read_by(rung); });
-    if (read) info.rungs.clear();
-  }
-  parameters.check_names(known, rungs.front());
+  Parameters parameters = typed_parameters(options, model.name(), model.parameters());
+  require_read(parameters, model, rungs);
   return parameters;
 }
 
@@ -326,30 +319,12 @@ void check_meaning(const Command& command, const RungInfo& rung,
   }
 }
 
-namespace {
-
-// Where a parameter that is given says how flows are then solved.
-struct FlowDefaults {
-  std::string end, tolerance;
-};
-
-FlowDefaults flow_defaults(const CommonOptions& options, const Parameters& parameters) {
-  FlowDefaults defaults;
-  for (const ParameterInfo& info : find_model(options.theories, parameters.model()).parameters()) {
-    if (!parameters.has(info.name)) continue;
-    if (!info.flow_end.empty()) defaults.end = info.flow_end;
-    if (!info.flow_tolerance.empty()) defaults.tolerance = info.flow_tolerance;
-  }
-  return defaults;
-}
-
-}  // namespace
-
 template <class T>
 SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung,
                               const Parameters& parameters) {
   SolveRequest<T> request;
-  const FlowDefaults defaults = flow_defaults(options, parameters);
+  const FlowDefaults defaults =
+      flow_defaults(find_model(options.theories, parameters.model()), parameters);
   const std::string end = defaults.end.empty() ? rung.default_end : defaults.end;
   request.end = positive<T>("--t1", options.end.empty() ? end : options.end);
   if (!options.save_at.empty()) {

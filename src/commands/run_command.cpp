@@ -17,7 +17,6 @@
 #include "commands/moments.hpp"
 #include "commands/options.hpp"
 #include "commands/panels.hpp"
-#include "commands/produce.hpp"
 #include "commands/progress.hpp"
 #include "commands/shared_walks.hpp"
 #include "commands/statement_choice.hpp"
@@ -32,6 +31,7 @@
 #include "popgrad/walks/watch.hpp"
 #include "presenting/regime_table.hpp"
 #include "presenting/verdict_table.hpp"
+#include "runs/produce.hpp"
 
 namespace popgrad::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "commands/produce.hpp"
+#include "runs/produce.hpp"
 
 namespace popgrad::cli {
 

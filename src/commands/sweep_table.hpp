@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "commands/produce.hpp"
 #include "commands/sweep_grid.hpp"
+#include "runs/produce.hpp"
 
 namespace popgrad::cli {
 

@@ -10,9 +10,9 @@
 
 #include "commands/commands.hpp"
 #include "commands/instance_file.hpp"
-#include "commands/produce.hpp"
 #include "presenting/report_part.hpp"
 #include "presenting/verdict_table.hpp"
+#include "runs/produce.hpp"
 
 namespace popgrad::cli {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "judging/cross_check.hpp"
+#include "popgrad/judging/recorded_run.hpp"
 
 namespace popgrad {
 
@@ -24,8 +24,5 @@ struct RecordedLayout {
 std::vector<RecordedRun> read_recorded_runs(const std::vector<std::string>& files,
                                             RecordedLayout layout,
                                             const std::vector<std::string>& observables);
-
-/// The mean over runs at each time; `averaged` is their number. At least one run.
-RecordedRun mean_of(const std::vector<RecordedRun>& runs);
 
 }  // namespace popgrad

@@ -19,70 +19,16 @@
 #include <vector>
 
 #include "fluctuations/prediction_error.hpp"
+#include "popgrad/judging/judgement.hpp"
+#include "popgrad/judging/recorded_run.hpp"
 #include "popgrad/rungs/trajectory.hpp"
 
 namespace popgrad {
-
-/// Rows of a run in which a column has no finite number.
-struct Gaps {
-  std::size_t rows = 0;            ///< of the run
-  std::size_t missing = 0;         ///< without a number
-  std::optional<double> diverged;  ///< time of the row from which on there is none
-};
-
-/// A learning rate that a row has, and that its time was made of.
-struct RecordedRate {
-  std::string column;
-  double rate = 0;
-  double t = 0;
-};
-
-/// One run on the clock of the rungs.
-struct RecordedRun {
-  std::string label;  ///< file, or the values that tell it apart
-  std::vector<double> t;
-  std::vector<std::string> columns;         ///< observables by their names here
-  std::vector<std::vector<double>> values;  ///< one list a column; NaN: not logged at that time
-  std::vector<Gaps> gaps;                   ///< one a column, of a run that was read
-  std::size_t without_time = 0;             ///< rows that were left out
-  double last = 0;                          ///< time of its last row; others may go on
-  std::vector<RecordedRate> rates;          ///< the first, and the first other one
-  double averaged = 1;  ///< runs that this is the mean of: its fluctuation is smaller by the root
-};
 
 struct CrossCheckRequest {
   double false_alarm = 1e-3;  ///< probability that a run of the same law is found to leave the band
   double resolution = 1e-6;   ///< relative precision of the recorded numbers (single precision)
   const PredictedRuns* predicted = nullptr;  ///< where the ensemble is theirs
-};
-
-/// One observable of one recorded run.
-struct ColumnCheck {
-  std::string column;
-  std::vector<double> deviation;  ///< in units of the expected fluctuation, at each time
-  double root_mean_square = 0;
-  double largest = 0;  ///< of |deviation|
-  double time_of_largest = 0;
-  std::optional<double> first_outside;  ///< time at which it first leaves the band, or diverges
-  Gaps gaps;                            ///< `diverged` only where a number is expected
-};
-
-struct RunCheck {
-  std::string label;
-  std::vector<ColumnCheck> columns;
-  /// The earliest departure over the columns, if any.
-  [[nodiscard]] const ColumnCheck* first_departure() const;
-};
-
-struct CrossCheck {
-  double student_bound = 0;  ///< for all looks at once
-  double tail_bound = 0;     ///< from the largest deviations of the ensemble's runs
-  double own_largest = 0;    ///< of a run of the ensemble against the others
-  double bound = 0;          ///< the larger of the two bounds: the half width of the band
-  double looks = 0;          ///< times x observables x runs
-  std::vector<RunCheck> runs;
-  double root_mean_square = 0;  ///< over all: how well the rung explains the runs; 1 is perfect
-  [[nodiscard]] bool consistent() const;
 };
 
 /// Time of the first row at which the second order of a prediction changes one of these columns by too

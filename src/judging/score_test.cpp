@@ -16,10 +16,6 @@ namespace {
 
 // Keeps S invertible where rows are combinations of others.
 constexpr double least_shrinkage = 1e-3;
-
-// Of a false alarm in one test, of some ten that share a level of 1e-3.
-constexpr double typical_chance = 1e-4;
-
 // What a normal law has 3 of: more is a rare jump, of which the runs at hand say too little.
 constexpr double largest_kurtosis = 10;
 

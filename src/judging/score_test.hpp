@@ -65,6 +65,9 @@ class LoggedNumbers {
   std::vector<Number> numbers_;
 };
 
+/// Of a false alarm in one test, of some ten that share a level of 1e-3.
+inline constexpr double typical_chance = 1e-4;
+
 /// Of a number over runs.
 struct Shape {
   double deviation = 0, skewness = 0, kurtosis = 0;  ///< kurtosis 3 of a normal law

@@ -88,4 +88,41 @@ std::shared_ptr<const Examination> Model::audit(std::string_view rung, const Par
   return table_.audit ? table_.audit(rung, p, seed, made, run) : nullptr;
 }
 
+std::set<std::string> rungs_of_training(const Model& model, const std::string& rung) {
+  std::set<std::string> names;
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (const LadderStep& step : model.ladder()) {
+      const bool own = step.finer == rung || step.coarser == rung || names.contains(step.finer) ||
+                       names.contains(step.coarser);
+      if (step.special || !own) continue;
+      grows = names.insert(step.finer).second || grows;
+      grows = names.insert(step.coarser).second || grows;
+    }
+  }
+  return names;
+}
+
+FlowDefaults flow_defaults(const Model& model, const Parameters& parameters) {
+  FlowDefaults defaults;
+  for (const ParameterInfo& info : model.parameters()) {
+    if (!parameters.has(info.name)) continue;
+    if (!info.flow_end.empty()) defaults.end = info.flow_end;
+    if (!info.flow_tolerance.empty()) defaults.tolerance = info.flow_tolerance;
+  }
+  return defaults;
+}
+
+void require_read(const Parameters& parameters, const Model& model,
+                  const std::vector<std::string>& rungs) {
+  std::vector<ParameterInfo> known = model.parameters();
+  // As if the first one read what any of them does.
+  for (ParameterInfo& info : known) {
+    const bool read = std::any_of(rungs.begin(), rungs.end(),
+                                  [&](const std::string& rung) { return info.is_read_by(rung); });
+    if (read) info.rungs.clear();
+  }
+  parameters.check_names(known, rungs.front());
+}
+
 }  // namespace popgrad

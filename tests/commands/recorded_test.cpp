@@ -414,7 +414,7 @@ TEST_CASE("recorded runs as wholes: what no row shows, what could be seen, what 
   CHECK(doubted[0]["would_have_been_found"] < unasked[0]["would_have_been_found"]);
   const Answer unknown = run_popgrad(with + "--suspect eta_B --clock 1 --with " + honest);
   CHECK(unknown.status == 2);
-  CHECK_THAT(unknown.out, Catch::Contains("--suspect eta_B is not a setting of scb sgd"));
+  CHECK_THAT(unknown.out, Catch::Contains("suspect eta_B is not a setting of scb sgd"));
 }
 
 TEST_CASE("recorded runs as wholes: a rate of attention that is off, and a batch that is too large",

@@ -1,6 +1,6 @@
 # cmake -DSOURCE_DIR= -DBUILD_DIR= -DWORK_DIR= -DCOMPILER= -DGENERATOR= -P check.cmake
-# Installs the build into an empty prefix, then configures, builds and runs two programs with it: one
-# that uses the library, and one that adds a theory to the commands.
+# Installs the build into an empty prefix, then configures, builds and runs three programs with it:
+# one that uses the library, one that judges a run, and one that adds a theory to the commands.
 file(REMOVE_RECURSE ${WORK_DIR})
 
 # The sample of include/popgrad/README.md that begins with this line, in a variable.
@@ -15,8 +15,10 @@ function(sample first_line name)
   set(${name} "${CMAKE_MATCH_1}" PARENT_SCOPE)
 endfunction()
 sample("#include <iostream>" library_sample)
+sample("#include <popgrad/judging/judge.hpp>" judging_sample)
 sample("#include <popgrad/rungs/law_model.hpp>" theory_sample)
 file(WRITE ${WORK_DIR}/consumer/sample.cpp "${library_sample}")
+file(WRITE ${WORK_DIR}/consumer/judging.cpp "${judging_sample}")
 file(WRITE ${WORK_DIR}/consumer/theory.cpp "${theory_sample}")
 string(REGEX REPLACE "[^\n]" "" lines "${theory_sample}")
 string(LENGTH "${lines}" lines)
@@ -55,6 +57,11 @@ step(${WORK_DIR}/consumer/consumer)
 # delta falls from 1; the equation is that of the sample. GiNaC may order factors either way.
 if(NOT output MATCHES "^0 1\n0\\.25 0\\.[0-9]+\n" OR NOT output MATCHES "\nv' = .*exp\\(1/2\\*v\\^2\\)")
   message(FATAL_ERROR "the sample in include/popgrad/README.md printed:\n${output}")
+endif()
+
+step(${WORK_DIR}/consumer/judging)
+if(NOT output MATCHES "^consistent: 0\n.*learning rate 0\\.1[01][0-9]* explains it\n.*joma\\.clock-change holds: 1\n$")
+  message(FATAL_ERROR "the judge of include/popgrad/README.md printed:\n${output}")
 endif()
 
 # Every command on the theory from outside; each has to end well and to print what is expected.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -145,6 +146,20 @@ class Model {
   ModelTable table_;
   std::vector<ParameterInfo> parameters_;
 };
+
+/// Rungs of instances that can be trained, of the ladder that `rung` stands on: those of no special form
+/// that a step leads to from it, one way or the other. Empty where it has no such step.
+std::set<std::string> rungs_of_training(const Model& model, const std::string& rung);
+
+/// Where a parameter that is given says how flows are then solved; empty: as the rung has it.
+struct FlowDefaults {
+  std::string end, tolerance;
+};
+FlowDefaults flow_defaults(const Model& model, const Parameters& parameters);
+
+/// Throws InputError for a parameter that none of these rungs reads; the first is named.
+void require_read(const Parameters& parameters, const Model& model,
+                  const std::vector<std::string>& rungs);
 
 /// Throws InputError with the nearest name.
 inline const RungInfo& find_rung(const Model& model, std::string_view name) {

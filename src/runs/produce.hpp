@@ -1,5 +1,5 @@
 #pragma once
-/// Turns options into trajectories: the part that `run` and `compare` share.
+/// Trajectories of a rung as a request asks for them: flows, walks, and the predicted law of walks.
 
 #include <functional>
 #include <memory>
@@ -7,11 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "commands/options.hpp"
-#include "io/checkpoint.hpp"
+#include "popgrad/base/record.hpp"
 #include "popgrad/fluctuations/prediction.hpp"
+#include "popgrad/rungs/model.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/solving/solve.hpp"
+#include "popgrad/walks/walk.hpp"
 
-namespace popgrad::cli {
+namespace popgrad {
 
 /// Fraction done in [0, 1] -> stop?
 using Report = std::function<bool(double)>;
@@ -74,4 +77,4 @@ std::vector<Trajectory<double>> produce_watched_walks(const Walker& walker,
 void find_regimes_of_walks(std::vector<Trajectory<double>>& runs, const Model& model,
                            const RungInfo& info);
 
-}  // namespace popgrad::cli
+}  // namespace popgrad

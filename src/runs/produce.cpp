@@ -1,4 +1,4 @@
-#include "commands/produce.hpp"
+#include "runs/produce.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/watch.hpp"
 
-namespace popgrad::cli {
+namespace popgrad {
 namespace {
 
 // Puts the interrupted part in front of what followed it.
@@ -247,4 +247,4 @@ template Trajectory<double> produce_flow(const AnyRung<double>&, const RungInfo&
 template Trajectory<Real> produce_flow(const AnyRung<Real>&, const RungInfo&, SolveRequest<Real>,
                                        bool, const Trajectory<Real>*, const Report&);
 
-}  // namespace popgrad::cli
+}  // namespace popgrad

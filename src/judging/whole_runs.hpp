@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "commands/claimed_runs.hpp"
-#include "commands/linear_ensembles.hpp"
 #include "fluctuations/prediction_error.hpp"
+#include "judging/claimed_runs.hpp"
+#include "judging/linear_ensembles.hpp"
 #include "judging/run_score.hpp"
 #include "judging/score_test.hpp"
 #include "popgrad/rungs/rung_fwd.hpp"
 
-namespace popgrad::cli {
+namespace popgrad {
 
 /// What is tested, and the level of the tests.
 struct WholeRunRequest {
@@ -166,4 +166,4 @@ class WholeRuns {
   std::vector<KnownLevel> levels_;
 };
 
-}  // namespace popgrad::cli
+}  // namespace popgrad

@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "commands/claimed_runs.hpp"
+#include "judging/claimed_runs.hpp"
 #include "popgrad/fluctuations/linear_runs.hpp"
 #include "popgrad/rungs/rung_fwd.hpp"
+#include "runs/produce.hpp"
 
-namespace popgrad::cli {
+namespace popgrad {
 
 class LinearEnsembles {
  public:
@@ -54,4 +55,4 @@ class LinearEnsembles {
 /// A change of a setting that is small, yet far above rounding: a twentieth of it; of a choice all of it.
 double change_of(const Suspect& suspect);
 
-}  // namespace popgrad::cli
+}  // namespace popgrad

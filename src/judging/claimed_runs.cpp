@@ -1,4 +1,4 @@
-#include "commands/claimed_runs.hpp"
+#include "judging/claimed_runs.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,8 @@
 
 #include "popgrad/base/error.hpp"
 
-namespace popgrad::cli {
+namespace popgrad {
+
 bool Suspect::one_sided() const { return kind == Kind::choice || (assumed == 0 && least == 0); }
 
 double Suspect::value_at(double size) const {
@@ -24,13 +25,13 @@ double Suspect::slope_at(double size) const {
 }
 
 Suspect momentum_suspect(const ClaimedRuns& claimed) {
-  const WalkRequest steps = walk_request_at(claimed.common, claimed.sampled, claimed.times);
+  const WalkRequest& steps = claimed.steps;
   const bool given = steps.optimiser.rule == Optimiser::Rule::momentum;
   return {Suspect::Kind::momentum, "momentum", given ? steps.optimiser.momentum : 0, true};
 }
 
 std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std::string>& named) {
-  const WalkRequest steps = walk_request_at(claimed.common, claimed.sampled, claimed.times);
+  const WalkRequest& steps = claimed.steps;
   const auto is_named = [&](const std::string& name) {
     return std::find(named.begin(), named.end(), name) != named.end();
   };
@@ -68,7 +69,7 @@ std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std:
   }
   for (const std::string& name : named) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      reject("popgrad compare", "--suspect", name,
+      reject("popgrad", "suspect", name,
              fmt::format("is not a setting of {} {}{}; give {}", claimed.model.name(),
                          claimed.sampled.name, suggestion(name, known), fmt::join(known, ", ")));
     }
@@ -77,8 +78,7 @@ std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std:
 }
 
 RunSetting setting_with(const ClaimedRuns& claimed, const Suspect& suspect, double value) {
-  RunSetting made{walk_request_at(claimed.common, claimed.sampled, claimed.times),
-                  claimed.parameters};
+  RunSetting made{claimed.steps, claimed.parameters};
   auto& [steps, parameters, batch] = made;
   batch = static_cast<double>(steps.batch);
   switch (suspect.kind) {
@@ -104,4 +104,4 @@ RunSetting setting_with(const ClaimedRuns& claimed, const Suspect& suspect, doub
   return made;
 }
 
-}  // namespace popgrad::cli
+}  // namespace popgrad

@@ -4,16 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "commands/compare_parts.hpp"
+#include "popgrad/rungs/model.hpp"
+#include "popgrad/walks/walk.hpp"
 
-namespace popgrad::cli {
+namespace popgrad {
 
 struct ClaimedRuns {
-  CommonOptions common;
   const Model& model;
   RungInfo sampled;  ///< random
   Parameters parameters;
-  std::vector<double> times;
+  WalkRequest steps;  ///< of the recorded rows; `runs` of an ensemble
 };
 
 /// A setting in which a fault is looked for.
@@ -64,4 +64,4 @@ struct RunSetting {
 /// As claimed, but for the suspect's value. Throws InputError for a batch that is not positive.
 RunSetting setting_with(const ClaimedRuns& claimed, const Suspect& suspect, double value);
 
-}  // namespace popgrad::cli
+}  // namespace popgrad

@@ -1,4 +1,4 @@
-#include "commands/whole_runs.hpp"
+#include "judging/whole_runs.hpp"
 
 #include <fmt/format.h>
 
@@ -12,14 +12,15 @@
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/failure.hpp"
 #include "popgrad/statistics/statistics.hpp"
+#include "runs/runs_of_rung.hpp"
 
-namespace popgrad::cli {
+namespace popgrad {
 namespace {
 
 // Number of the first run that is not of the ensemble: what is estimated from these runs is fixed when
 // the ensemble is looked at.
 constexpr std::uint32_t other_draws = 1'000'000;
-constexpr std::uint32_t runs_of_a_shift = 16;
+constexpr std::uint32_t sampled_runs_of_a_shift = 16;
 constexpr double share_of_named = 0.9;
 constexpr double share_of_larger_batch = 0.8;
 constexpr int most_steps = 10;        // of a fit
@@ -33,9 +34,6 @@ constexpr double least_power = 0.05;
 constexpr std::uint32_t fewest_of_a_check = 32;
 constexpr std::uint32_t most_of_a_check = 128;
 constexpr double draws_of_a_check = 4e6;
-
-// Of a false alarm in one test, of some ten that share a level of 1e-3.
-constexpr double typical_chance = 1e-4;
 
 // Of the rows of an observable.
 constexpr std::array part_names{"first third", "middle third", "last third"};
@@ -270,8 +268,8 @@ void WholeRuns::prepare(const std::vector<RecordedRun>& recorded, const Report& 
   likely_.reset();
   law_.reset();
   const std::vector<Suspect> all = suspects(request_.claimed, request_.suspects);
-  const auto runs = static_cast<std::uint32_t>(request_.claimed.common.runs.value_or(64));
-  const auto half = static_cast<Index>(std::max(runs_of_a_shift, runs / 2));
+  const auto runs = request_.claimed.steps.runs;
+  const auto half = static_cast<Index>(std::max<std::uint32_t>(sampled_runs_of_a_shift, runs / 2));
   std::vector<Trajectory<double>> spread;
   if (predicted_ == nullptr) {
     spread = simulate(all.front(), all.front().assumed, static_cast<std::uint32_t>(2 * half),
@@ -366,9 +364,8 @@ std::vector<Trajectory<double>> WholeRuns::simulate(const Suspect& suspect, doub
   auto [steps, parameters, batch] = setting_with(request_.claimed, suspect, value);
   steps.runs = runs;
   steps.first_run = first_run;
-  return uninterrupted(walks_at(without_events(request_.claimed.common), request_.claimed.model,
-                                request_.claimed.sampled, parameters, steps, report,
-                                request_.fresh_starts));
+  return uninterrupted(runs_of_walk(request_.claimed.model, request_.claimed.sampled, parameters,
+                                    steps, {false, request_.fresh_starts}, report));
 }
 
 Vector<double> WholeRuns::shift_by(const Suspect& suspect, const Report& report) const {
@@ -386,10 +383,10 @@ Vector<double> WholeRuns::shift_by(const Suspect& suspect, const Report& report)
     return Vector<double>::Zero(numbers());
   }
   const std::vector<Trajectory<double>> changed =
-      simulate(suspect, suspect.assumed + change, runs_of_a_shift, other_draws, report);
+      simulate(suspect, suspect.assumed + change, sampled_runs_of_a_shift, other_draws, report);
   require_ends(changed);
   const Vector<double> after = logged_->of(changed).rowwise().mean();
-  const Vector<double> before = spread_.leftCols(runs_of_a_shift).rowwise().mean();
+  const Vector<double> before = spread_.leftCols(sampled_runs_of_a_shift).rowwise().mean();
   return (after - before) / change;
 }
 
@@ -461,7 +458,7 @@ void WholeRuns::share_level(WholeRunTests& tests) const {
 FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
   const Suspect& suspect = known.suspect;
   FittedFault fitted{suspect, suspect.assumed, 0, false, {}};
-  const auto runs = static_cast<std::uint32_t>(request_.claimed.common.runs.value_or(64));
+  const auto runs = request_.claimed.steps.runs;
   Vector<double> weights = known.weights;
   Vector<double> mean_before;
   double size = 0, before = 0;  // of the fault
@@ -521,7 +518,7 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
 
 FittedFault WholeRuns::fit_of_choice(const Known& known, const Report& report) const {
   FittedFault fitted{known.suspect, 1, 0, false, {}};
-  const auto runs = static_cast<std::uint32_t>(request_.claimed.common.runs.value_or(64));
+  const auto runs = request_.claimed.steps.runs;
   try {
     std::vector<Trajectory<double>> ensemble;
     bool predicted = false;
@@ -591,4 +588,4 @@ std::optional<FittedFault> WholeRuns::fit_of_momentum(const Report& report) cons
   }
 }
 
-}  // namespace popgrad::cli
+}  // namespace popgrad

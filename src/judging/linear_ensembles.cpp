@@ -1,4 +1,4 @@
-#include "commands/linear_ensembles.hpp"
+#include "judging/linear_ensembles.hpp"
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -14,7 +14,7 @@
 #include "popgrad/fluctuations/momentum_pair.hpp"
 #include "popgrad/rungs/rung.hpp"
 
-namespace popgrad::cli {
+namespace popgrad {
 namespace {
 
 constexpr double relative_change = 0.05;
@@ -65,7 +65,7 @@ double change_of(const Suspect& suspect) {
 }
 
 std::string LinearEnsembles::why_not(std::size_t observables) const {
-  if (observables * claimed_.times.size() > most_rows) {
+  if (observables * claimed_.steps.save_steps.size() > most_rows) {
     return fmt::format("more than {} numbers are logged", most_rows);
   }
   const Suspect as_said = suspects(claimed_, {}).front();
@@ -100,7 +100,7 @@ void LinearEnsembles::make(const std::vector<Suspect>& suspects, Index second_or
       // Not a setting of these steps: for whoever looks for a fault there to say.
     }
   }
-  const int jobs = claimed_.common.jobs > 0 ? claimed_.common.jobs : omp_get_num_procs();
+  const int jobs = claimed_.steps.jobs > 0 ? claimed_.steps.jobs : omp_get_num_procs();
   run(tasks, jobs, report);
 }
 
@@ -121,8 +121,7 @@ std::optional<AnyRung<double>> LinearEnsembles::rung_of(const RunSetting& settin
                                                         bool same_draws) const {
   if (fresh_starts_) return std::nullopt;
   const auto& [steps, parameters, batch] = setting;
-  const Optimiser::Rule assumed =
-      walk_request_at(claimed_.common, claimed_.sampled, claimed_.times).optimiser.rule;
+  const Optimiser::Rule assumed = claimed_.steps.optimiser.rule;
   const Optimiser::Rule rule = steps.optimiser.rule;
   if (steps.batch < 1 || assumed == Optimiser::Rule::adam || rule == Optimiser::Rule::adam) {
     return std::nullopt;
@@ -135,8 +134,7 @@ std::optional<AnyRung<double>> LinearEnsembles::rung_of(const RunSetting& settin
   if (with_momentum && !(steps.optimiser.momentum >= 0 && steps.optimiser.momentum < 1)) {
     return std::nullopt;
   }
-  AnyRung<double> sgd =
-      claimed_.model.rung(claimed_.sampled.name, parameters, claimed_.common.seed);
+  AnyRung<double> sgd = claimed_.model.rung(claimed_.sampled.name, parameters, claimed_.steps.seed);
   if (!sgd.draws.covariance) return std::nullopt;
   if (as_pair || with_momentum) {
     sgd = momentum_pair(sgd, with_momentum ? steps.optimiser.momentum : 0, steps.step_size);
@@ -145,4 +143,4 @@ std::optional<AnyRung<double>> LinearEnsembles::rung_of(const RunSetting& settin
   return sgd;
 }
 
-}  // namespace popgrad::cli
+}  // namespace popgrad

@@ -1,0 +1,320 @@
+#include "popgrad/judging/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "judging/cross_check.hpp"
+#include "judging/whole_runs.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/base/failure.hpp"
+#include "popgrad/base/stop.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/scalars/scalar.hpp"
+#include "runs/runs_of_rung.hpp"
+
+namespace popgrad {
+namespace {
+
+// Of the level. Faults of settings show in sums over all rows long before they show in one row; rows and
+// levels are for what no setting makes.
+constexpr double share_of_settings = 0.8;
+constexpr double share_of_levels = 0.1;
+constexpr double share_of_rows = 0.1;
+
+constexpr double usual_tolerance = 1e-11;  // of a flow
+
+// The first learning rate in a row that denies the one the runs are said to have.
+std::optional<ContradictingRate> contradiction_of(const std::vector<RecordedRun>& recorded,
+                                                  double eta, double resolution) {
+  for (const RecordedRun& run : recorded) {
+    for (const RecordedRate& rate : run.rates) {
+      if (std::fabs(rate.rate - eta) > resolution * eta) return ContradictingRate{run.label, rate};
+    }
+  }
+  return std::nullopt;
+}
+
+JudgedSetting setting_of(const Suspect& suspect) {
+  return {suspect.name,     suspect.assumed, suspect.kind == Suspect::Kind::choice,
+          suspect.said,     suspect.other,   suspect.kind == Suspect::Kind::learning_rate,
+          suspect.asked_for};
+}
+
+SettingTest result_of(const WholeRunTests& tests, const WholeRunTests::Fault& fault, double runs) {
+  const Suspect& suspect = fault.suspect;
+  const double size = fault.test.size;
+  const bool choice = suspect.kind == Suspect::Kind::choice;
+  const double slope = suspect.slope_at(size);
+  const double later = runs + Judgement::more_runs;
+  return {setting_of(suspect),
+          tests.departs(fault),
+          fault.test.statistic(),
+          tests.bound(fault),
+          fault.chance,
+          suspect.value_at(size),
+          fault.test.standard_error * slope,
+          fault.test.half_width(0.05) * slope,
+          tests.visible(fault, runs, runs),
+          tests.visible(fault, runs, later),
+          choice ? tests.power(fault, runs, runs) : 0,
+          choice ? tests.power(fault, runs, later) : 0,
+          fault.of_laws};
+}
+
+void take(const WholeRunTests& tests, Judgement& made) {
+  made.has_tests = tests.chance > 0;
+  made.chance = tests.chance;
+  made.neglected = tests.neglected;
+  made.predicted_weights = tests.predicted;
+  made.not_tested = tests.not_tested;
+  for (const WholeRunTests::Fault& fault : tests.faults) {
+    made.settings.push_back(result_of(tests, fault, made.recorded_runs));
+  }
+  for (const WholeRunTests::Fault& fault : tests.unseen) {
+    made.unseen.push_back(result_of(tests, fault, made.recorded_runs));
+  }
+  double largest = 0;
+  for (const WholeRunTests::Level& level : tests.levels) {
+    const LevelTest test{level.what, level.test.statistic(),
+                         level.test.bound_here(tests.level_chance)};
+    const double share = std::fabs(test.statistic) / test.bound;
+    if (made.levels.empty() || share > largest) {
+      largest = share;
+      made.largest_level = made.levels.size();
+    }
+    made.levels.push_back(test);
+  }
+  if (!made.has_tests) return;
+  made.scatter_departs = tests.scatter_departs();
+  made.scatter_chance = tests.scatter.chance();
+  const Share ratio = tests.scatter.interval(0.05);
+  made.batch = {made.assumed_batch / ratio.value, made.assumed_batch / ratio.high,
+                made.assumed_batch / ratio.low};
+}
+
+// Runs that fluctuate as the recorded ones should, and whether they are predicted.
+struct Fluctuation {
+  const std::vector<Trajectory<double>>& runs;
+  const PredictedRuns* predicted = nullptr;
+};
+
+}  // namespace
+
+bool Judgement::consistent() const {
+  if (contradiction || !rows.consistent()) return false;
+  if (!has_tests) return true;
+  return !scatter_departs && std::none_of(settings.begin(), settings.end(), [](const auto& test) {
+    return test.departs;
+  }) && std::none_of(levels.begin(), levels.end(), [](const LevelTest& test) {
+    return !(std::fabs(test.statistic) <= test.bound);
+  });
+}
+
+bool Judgement::blind() const {
+  if (!consistent()) return false;
+  const auto rate = std::find_if(settings.begin(), settings.end(), [](const SettingTest& test) {
+    return test.setting.is_learning_rate;
+  });
+  return rate == settings.end() || !(rate->visible <= 0.1 * rate->setting.assumed);
+}
+
+const RungInfo& sampled_rung(const Model& model, const RungInfo& rung) {
+  const RungInfo& own = find_rung(model, rung.name);
+  if (own.kind == RungKind::random) return own;
+  const std::set<std::string> ladder = rungs_of_training(model, rung.name);
+  for (const Rung& row : model.table()) {
+    if (row.info.kind == RungKind::random && (ladder.empty() || ladder.contains(row.info.name))) {
+      return row.info;
+    }
+  }
+  return own;
+}
+
+struct RunJudge::State {
+  JudgeRequest request;
+  const RungInfo& rung;
+  const RungInfo& sampled;
+  std::vector<RecordedRun> recorded;
+  std::vector<double> times;
+  Report report;
+  std::unique_ptr<WholeRuns> whole;
+  std::vector<Trajectory<double>> ensemble, own;
+  Judgement judgement;
+
+  State(JudgeRequest asked, std::vector<RecordedRun> runs, Report reporting)
+      : request(std::move(asked)),
+        rung(find_rung(request.model, request.rung)),
+        sampled(sampled_rung(request.model, rung)),
+        recorded(std::move(runs)),
+        times(recorded.at(0).t),
+        report(std::move(reporting)) {}
+
+  [[nodiscard]] Fluctuation expected() const {
+    const PredictedRuns* const predicted = whole->predicted_runs();
+    return {predicted != nullptr ? predicted->ensemble : ensemble, predicted};
+  }
+
+  [[nodiscard]] WalkRequest steps_of(const RungInfo& info) const {
+    WalkRequest steps = request.steps;
+    steps.save_steps = steps_at(times, steps.step_size);
+    steps.steps = steps.save_steps.back();
+    if (!samples(info)) steps.batch = 0;
+    steps.runs = info.kind == RungKind::random ? request.runs : 1;
+    return steps;
+  }
+
+  [[nodiscard]] SolveRequest<double> flow_request() const {
+    SolveRequest<double> flow;
+    flow.save_at = times;
+    flow.end = times.back();
+    flow.method = request.method;
+    const std::string own_tolerance = flow_defaults(request.model, request.parameters).tolerance;
+    const double standard =
+        own_tolerance.empty() ? usual_tolerance : from_text<double>(own_tolerance);
+    flow.relative_tolerance =
+        request.relative_tolerance > 0 ? request.relative_tolerance : standard;
+    flow.absolute_tolerance =
+        request.absolute_tolerance > 0 ? request.absolute_tolerance : flow.relative_tolerance / 100;
+    return flow;
+  }
+
+  // Of another rung than the sampled one, at the recorded times.
+  [[nodiscard]] std::vector<Trajectory<double>> runs_of(const RungInfo& info, bool events) const {
+    require_read(request.parameters, request.model, {info.name, sampled.name});
+    std::vector<Trajectory<double>> runs;
+    if (walks(info)) {
+      runs = runs_of_walk(request.model, info, request.parameters, steps_of(info),
+                          {events, request.fresh_starts}, report);
+    } else {
+      SolveRequest<double> flow = flow_request();
+      flow.find_events = events;
+      runs = {
+          run_of_flow(request.model, info, request.parameters, request.steps.seed, flow, report)};
+    }
+    require_ends(uninterrupted(runs));
+    for (const std::string& column : recorded.front().columns) {
+      const auto& known = runs.front().columns;
+      if (std::find(known.begin(), known.end(), column) == known.end()) {
+        throw InputError(fmt::format("has no {}", column));
+      }
+    }
+    return runs;
+  }
+
+  // Rows and tests by what a rung makes; empty `runs`: by the sampled rung itself.
+  [[nodiscard]] std::pair<CrossCheck, WholeRunTests> tests_of(
+      const RungInfo& info, const std::vector<Trajectory<double>>& runs) const {
+    const bool sampling = !runs.empty() && info.kind == RungKind::random;
+    const Fluctuation spread = sampling ? Fluctuation{runs} : expected();
+    const Trajectory<double>* const centre = sampling || runs.empty() ? nullptr : &runs.front();
+    CrossCheckRequest rows{share_of_rows * request.level, request.resolution, spread.predicted};
+    std::pair<CrossCheck, WholeRunTests> made{cross_check(recorded, spread.runs, centre, rows), {}};
+    if (whole->numbers() > 0) {
+      made.second = whole->tests(spread.runs, centre, spread.predicted != nullptr);
+    }
+    return made;
+  }
+};
+
+RunJudge::RunJudge(JudgeRequest request, std::vector<RecordedRun> recorded,
+                   const std::function<bool(double)>& report) {
+  if (recorded.empty() || recorded.front().t.empty() || !(recorded.front().t.back() > 0)) {
+    throw InputError("popgrad: the recorded runs have no time after 0");
+  }
+  state_ = std::make_unique<State>(std::move(request), std::move(recorded), report);
+  State& s = *state_;
+  const JudgeRequest& asked = s.request;
+  s.whole = std::make_unique<WholeRuns>(
+      WholeRunRequest{{asked.model, s.sampled, asked.parameters, s.steps_of(s.sampled)},
+                      asked.suspects,
+                      share_of_settings * asked.level,
+                      share_of_levels * asked.level,
+                      asked.resolution,
+                      asked.fresh_starts,
+                      !asked.ensemble},
+      s.recorded, s.report);
+  const PredictedRuns* const predicted = s.whole->predicted_runs();
+  s.ensemble = predicted != nullptr
+                   ? predicted->sampled
+                   : uninterrupted(runs_of_walk(asked.model, s.sampled, asked.parameters,
+                                                s.steps_of(s.sampled), {false, asked.fresh_starts},
+                                                s.report));
+  require_ends(s.ensemble);
+  // From the rows that the recorded runs have, so that both are seen alike.
+  find_regimes_of_walks(s.ensemble, asked.model, s.sampled);
+  if (s.recorded.size() > 1) s.recorded.push_back(mean_of(s.recorded));
+  if (s.rung.name != s.sampled.name) s.own = s.runs_of(s.rung, asked.events);
+  const auto [rows, tests] = s.tests_of(s.rung, s.own);
+  Judgement& made = s.judgement;
+  made.level = asked.level;
+  made.row_level = share_of_rows * asked.level;
+  made.recorded_runs = s.whole->recorded_runs();
+  made.learning_rate = asked.steps.step_size;
+  made.predicted = predicted != nullptr && !(s.rung.kind == RungKind::random && !s.own.empty());
+  made.why_sampled = s.whole->why_not();
+  made.own_runs = s.ensemble.size();
+  made.assumed_batch = static_cast<double>(asked.steps.batch);
+  made.rows = rows;
+  take(tests, made);
+  made.contradiction = contradiction_of(s.recorded, asked.steps.step_size, asked.resolution);
+  if (!made.has_tests || s.rung.name != s.sampled.name || !asked.fit) return;
+  try {
+    for (const FittedFault& fit : s.whole->fits(tests, s.report)) {
+      made.fits.push_back(
+          {setting_of(fit.suspect), fit.value, fit.half_width, fit.explains, fit.why_not});
+    }
+  } catch (const Stopped&) {
+    made.fits_interrupted = true;
+  }
+}
+
+RunJudge::~RunJudge() = default;
+
+const Judgement& RunJudge::judgement() const { return state_->judgement; }
+const std::vector<RecordedRun>& RunJudge::recorded() const { return state_->recorded; }
+const std::vector<Trajectory<double>>& RunJudge::expected() const {
+  return state_->expected().runs;
+}
+const std::vector<Trajectory<double>>& RunJudge::sampled() const { return state_->ensemble; }
+const std::vector<Trajectory<double>>& RunJudge::own() const { return state_->own; }
+
+std::vector<RungScore> RunJudge::ladder(bool& interrupted) const {
+  const State& s = *state_;
+  interrupted = false;
+  std::vector<RungScore> scores;
+  const std::set<std::string> known = rungs_of_training(s.request.model, s.sampled.name);
+  for (const Rung& row : s.request.model.table()) {
+    const RungInfo& info = row.info;
+    if (!known.contains(info.name)) continue;
+    RungScore score{info.name, std::numeric_limits<double>::infinity(), false, {}, {}};
+    for (const ParameterInfo& parameter : s.request.model.parameters()) {
+      if (!parameter.is_read_by(info.name) && s.request.parameters.has(parameter.name)) {
+        score.left_out.push_back(parameter.name);
+      }
+    }
+    try {
+      const bool same = info.name == s.sampled.name;
+      const auto [rows, tests] =
+          s.tests_of(info, same ? std::vector<Trajectory<double>>{} : s.runs_of(info, false));
+      score.root_mean_square = rows.root_mean_square;
+      score.consistent = rows.consistent() && (tests.chance == 0 || tests.consistent());
+    } catch (const Stopped&) {
+      interrupted = true;
+      break;
+    } catch (const std::exception& error) {
+      score.why_not = words_of(error);
+    }
+    scores.push_back(std::move(score));
+  }
+  std::stable_sort(scores.begin(), scores.end(), [](const RungScore& a, const RungScore& b) {
+    return a.root_mean_square < b.root_mean_square;
+  });
+  return scores;
+}
+
+}  // namespace popgrad
