@@ -65,5 +65,6 @@ set(optimised
   nonlinear_uniform
   softmax_growth_parts
   stable_rank
+  tree_cooccurrence
   tree_learning
   tree_order)
