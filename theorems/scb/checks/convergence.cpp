@@ -24,12 +24,16 @@ the larger distance after as many steps is the same, up to O(1/B). lambda is abo
 noise of T positions.)",
                 .hypotheses = {from_scratch_text, light_weight_text},
                 .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
+                .false_version = "not-normalised",
                 .knobs = {tokens_knob, length, several_positions, l1_weight, heavy_weight},
                 .reads = "reduced"};
 
 const Clause proportional =
     sheet.clause("the three-part algorithm brings both normalised distances to 0 with lambda");
 const Clause same_mean = sheet.clause("noise leaves the mean of the larger one, up to O(1/B)");
+
+[[maybe_unused]] const Clause samples =
+    sheet.not_checked("how many sequences each part needs; lambda as eps K_P/(Q^2 N^3)");
 
 const Hypothesis above_noise = sheet.assume("lambda above sigma_A sqrt(2 ln T/B)");
 
@@ -38,6 +42,10 @@ const Control no_lag =
     sheet.control("no-lag", "the lag of A behind V left out of the distance of P");
 const Control larger_weight =
     sheet.control("noisy-weight", "with noise the distances of a lambda 10 % larger");
+const Control not_normalised = sheet.control(
+    "not-normalised", "V comes to P with lambda as it is trained, without the last part");
+const Rival only_noise = sheet.rival(
+    "only-noise", "with noise what is left of the distance is noise, as B^(-1/2)", "its level");
 
 const Knob noisy_weight = sheet.knob(
     linear_knob("noisy-weight", "lambda of the runs with noise, in the same unit", 0.1, 0.3, 0.2));
@@ -52,7 +60,8 @@ void judge_expected_gradients(const Training<double>& training, double weight, E
   it.judge(proportional, equal("distance of P over its prediction, as lambda goes to 0",
                                limit_of_weight(runs.weight, runs.distance_P), 1)
                              .unless(larger_distances, times(1.1))
-                             .unless(no_lag, times(runs.no_lag_P)));
+                             .unless(no_lag, times(runs.no_lag_P))
+                             .unless(not_normalised, [&] { return runs.trained_P; }));
   if (!runs.biased()) return;
   it.judge(proportional, equal("distance of Q over its prediction, as lambda goes to 0",
                                limit_of_weight(runs.weight, runs.distance_Q), 1)
@@ -70,11 +79,13 @@ void judge_noisy(const NoisyRuns& noisy, Index batch, const Setting& setting, Ex
     return ends_of_runs({noisy.training, factor * noisy.weight}, 0, 1, 0, setting)[0];
   };
   Quantity mean = mean_at(batch, 0);
-  const Quantity change = mean_at(batch / fewer, runs) - mean;
+  const Quantity at_fewer = mean_at(batch / fewer, runs);
+  const Quantity change = at_fewer - mean;
   mean.add(ErrorPart::next_order((std::fabs(change.value()) + change.error()) / (fewer - 1)));
   it.judge(same_mean, equal("mean of the larger distance with noise", mean, quiet(1))
                           .of_kind(EvidenceKind::statistical)
                           .with(fmt::format("{} runs at B = {}", runs, batch))
+                          .against(only_noise, at_fewer / std::sqrt(double{fewer}))
                           .unless(larger_weight, instead([&] { return quiet(1.1); })));
 }
 

@@ -16,18 +16,21 @@ The reduced flow of (alpha_V, alpha_A) rests at
   (1, 1)                with a slow rate K_P/(T (K_P + K_Q)) + O(1/T^2)
   (0, -1/(T K_Q - 1))   a saddle, determinant -K_P (K_Q - 1/T);
 from scratch it first settles, up to O(ln T/T), at the balanced point
-  alpha_V = (K_Q/K_P)^{1/4} = 1/alpha_A
-and creeps from there towards (1, 1),
-  T alpha_V' = (1 - alpha_V)/2 + ...)",
+  alpha_V = kappa^{1/4} = 1/alpha_A,  kappa = K_Q/K_P,
+and creeps from there towards (1, 1), as from any other point of alpha_A alpha_V = 1,
+  T alpha_V' = (1 - alpha_V) alpha_V^4/(kappa + alpha_V^4) + ...,
+at first (1 - alpha_V)/2.)",
                 .hypotheses = {zero_start, many_growth_times},
                 .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+                .false_version = "at-once",
                 .knobs = {transition_size_knob, context_size_knob},
                 .reads = "reduced"};
 
 const Clause rests = sheet.clause("the flow rests at a saddle and (1, 1)");
 const Clause slow = sheet.clause("slow rate at (1, 1) K_P/(T (K_P + K_Q))");
-const Clause settles = sheet.clause("settles at alpha_V = (K_Q/K_P)^{1/4}");
-const Clause creeps = sheet.clause("creeps on at 1/(2 T)");
+const Clause settles = sheet.clause("settles at alpha_V = 1/alpha_A = (K_Q/K_P)^{1/4}");
+const Clause creeps =
+    sheet.clause("creeps on at alpha_V^4/(K_Q/K_P + alpha_V^4)/T, at first 1/(2 T)");
 
 const Control other_power = sheet.control("other-power", "a balanced point (K_Q/K_P)^{0.275}");
 const Control other_rate = sheet.control("other-rate", "a slow rate K_P/(T K_Q)");
@@ -35,6 +38,8 @@ const Control saddle_place = sheet.control("saddle-place", "a saddle at (0, -1/(
 const Control saddle_rates = sheet.control("saddle-rates", "a determinant -K_P K_Q at the saddle");
 const Control late_creep =
     sheet.control("late-creep", "T alpha_V' = (1 - alpha_V) K_P/(K_P + K_Q) on settling");
+const Control at_once = sheet.control("at-once", "the flow settles at (1, 1): P and Q are learnt");
+const Rival one_rate = sheet.rival("one-rate", "it creeps at one rate all the way", "the rate");
 
 const Knob length =
     sheet.knob(logarithmic_knob("length", "positions T of the context", 1e5, 1e7, 1e6));
@@ -104,26 +109,29 @@ void prove(Examination& it) {
                      .unless(other_rate, rate(s.context)));
 }
 
-// alpha_V and T alpha_V'/(1 - alpha_V) when what alpha_A alpha_V misses 1 by has died down to what
-// the drift keeps up, which is of order 1/T.
+// alpha_V, alpha_A and T alpha_V'/(1 - alpha_V) when what alpha_A alpha_V misses 1 by has died down to
+// what the drift keeps up, which is of order 1/T.
 template <class T>
-std::vector<Quantity> settled(const Sizes& sizes) {
+std::vector<Quantity> settled(const Sizes& sizes, double time) {
   const T positions(sizes.positions);
   const AnyRung<T> rung = per_length<T>(sizes);
-  const SolvedIn<T> run(rung, {sizes.time_to(0.5) + sizes.time_to_settle()}, 1e-13);
+  const SolvedIn<T> run(rung, {time}, 1e-13);
   const auto creep = [&](const Vector<T>& x) -> T {
     Vector<T> slope(3);
     rung.field.value(x, slope, T(0));
     return slope[0] / (T(1) - x[0] / positions);
   };
-  const Quantity value = run.at(0, [&](const Vector<T>& x) -> T { return x[0] / positions; });
+  const auto part = [&](Index i) {
+    return run.at(0, [&, i](const Vector<T>& x) -> T { return x[i] / positions; });
+  };
+  const Quantity value = part(0);
   Quantity own_creep = run.at(0, creep);
   if constexpr (std::is_same_v<T, double>) {
     // The drift is what is left of two terms of order one.
     const double v = value.value();
-    own_creep.add(ErrorPart::rounding(4, positions * sizes.context / v / (1 - v)));
+    own_creep.add(ErrorPart::rounding(4, positions * sizes.context / v / std::fabs(1 - v)));
   }
-  return {value, own_creep};
+  return {value, part(1), own_creep};
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -137,20 +145,38 @@ void examine(const Setting& setting, Examination& it) {
   const double crept = std::fabs(1 / balanced - 1) * sizes.time_to_settle() / (2 * sizes.positions);
   require_growth(sizes, crept + sizes.leftover(0.5), it);
   if (!(sizes.time_to(0.5) > 0)) return;
+  // Another point of the hyperbola, beyond the balanced one: between that and 1 rates may be alike.
+  const double elsewhere = balanced * (balanced < 1 ? 1 / 1.2 : 1.2);
   const std::vector<double> shortness = falling_parameters(1, 4, 3);
-  std::vector<std::vector<Quantity>> found;
+  std::vector<std::vector<Quantity>> from_scratch, from_elsewhere;
   for (const double part : shortness) {
-    found.push_back(
-        in_refined_digits([&]<class T>() { return settled<T>(sizes.longer(1 / part)); }));
+    const Sizes longer = sizes.longer(1 / part);
+    Sizes there = longer;
+    there.start << elsewhere, 1 / elsewhere, 0;
+    const double settling = longer.time_to_settle();
+    from_scratch.push_back(in_refined_digits(
+        [&]<class T>() { return settled<T>(longer, longer.time_to(0.5) + settling); }));
+    from_elsewhere.push_back(
+        in_refined_digits([&]<class T>() { return settled<T>(there, settling); }));
   }
-  const std::vector<Quantity> limits = limits_in(shortness, found);
-  it.judge(settles,
-           equal("alpha_V where the flow settles", limits[0], balanced)
-               .unless(other_power, std::pow(ratio, 0.275))
-               .with(fmt::format("{:.8g} at T = {:g}", found.front()[0].value(), sizes.positions)));
-  it.judge(
-      creeps,
-      equal("T alpha_V'/(1 - alpha_V) there", limits[1], 0.5).unless(late_creep, 1 / (1 + ratio)));
+  const std::vector<Quantity> limits = limits_in(shortness, from_scratch);
+  const double place = std::pow(ratio, 0.275);
+  it.judge(settles, equal("where the flow settles")
+                        .add("alpha_V", limits[0], balanced)
+                        .add("alpha_A", limits[1], 1 / balanced)
+                        .unless(other_power, {{place, 1 / place}})
+                        .unless(at_once, {{1.0, 1.0}})
+                        .with(fmt::format("alpha_V = {:.8g} at T = {:g}",
+                                          from_scratch.front()[0].value(), sizes.positions)));
+  const Quantity creep = limits_in(shortness, from_elsewhere)[2];
+  const double fourth = std::pow(elsewhere, 4);
+  const double one = std::sqrt(limits[2].value() * creep.value());
+  const double derived = fourth / (ratio + fourth);
+  it.judge(creeps, equal("T alpha_V'/(1 - alpha_V)")
+                       .add("settling", limits[2], 0.5)
+                       .add(fmt::format("alpha_V = {:.4g}", elsewhere), creep, derived)
+                       .unless(late_creep, {{1 / (1 + ratio), derived}})
+                       .against(one_rate, {{one, one}}));
 }
 
 }  // namespace

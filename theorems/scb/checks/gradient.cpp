@@ -17,8 +17,10 @@ loss L are
   -dL/da^k_t = mu_k [q^k_t <V,P> - a^k_t <V,V> + mu'V'P mu - S_k mu'V'V mu].
 Steps precondition them by D^{-1}, D = diag(mu), and 1/mu_k, and may project them onto 1'V = 1' and
 1'a^k = 1. On 1'V = 1', positions off the support being equal, the population flow integrates the
-same.)",
+same. The query is a token behind the context, not its last.)",
                 .reaches = {EvidenceKind::symbolic, EvidenceKind::statistical},
+                .no_rival = "an identity in the state, and sample means of the same",
+                .false_version = "last-query",
                 .reads = "sgd"};
 
 const Clause over_samples = sheet.clause("gradients and loss are means over samples (N = T = 2)");
@@ -33,6 +35,11 @@ const Control no_mean_value = sheet.control("no-mean-value", "the term S_k |V mu
 const Control no_query_weight =
     sheet.control("no-query-weight", "1/mu_k left out of the attention part");
 const Control larger_values = sheet.control("larger-values", "the direction of V 10 % larger");
+const Control larger_loss = sheet.control("larger-loss", "the loss 10 % larger");
+const Control last_query = sheet.control(
+    "last-query", "the same formulas hold where the query is the last token of the context");
+const Control any_values =
+    sheet.control("any-values", "the flow's field is SGD's at every V, not only where 1'V = 1'");
 
 const Knob vocabulary = sheet.knob(tokens_knob);
 const Knob positions = sheet.knob(whole_knob("positions", "positions T of the context", 5, 40, 12));
@@ -42,7 +49,7 @@ const Knob projected = sheet.knob(
     whole_knob("projected", "1: gradients projected onto the constraints; 0: not", 0, 1, 0));
 
 // Slips in the formulas.
-enum class Slip { none, no_mean_value, no_query_weight, larger_values };
+enum class Slip { none, no_mean_value, no_query_weight, larger_values, larger_loss, last_query };
 
 // The expected direction at x, with a slip in it.
 template <class T>
@@ -93,8 +100,9 @@ Training<Expression> generic_training(Index context, std::vector<Index> places, 
 }
 
 // The expected direction and, below it, the loss: sums over all sequences, queries, sources and
-// labels, N = T = 2.
-Vector<Expression> enumerated(const SequenceSgd<Expression>& rung, const Vector<Expression>& x) {
+// labels, N = T = 2. Or the query is the second token of the sequence.
+Vector<Expression> enumerated(const SequenceSgd<Expression>& rung, const Vector<Expression>& x,
+                              bool query_in_context) {
   const Bigrams<Expression>& b = rung.training().bigrams;
   Vector<Expression> sum = Vector<Expression>::Constant(x.size(), Expression(0));
   Expression loss = 0;
@@ -103,11 +111,12 @@ Vector<Expression> enumerated(const SequenceSgd<Expression>& rung, const Vector<
   for (int sample = 0; sample < 32; ++sample) {
     const auto drawn = [sample](int place) -> Index { return sample >> place & 1; };
     const std::vector<Index> sequence{drawn(0), drawn(1)};
-    const Index query = drawn(2);
+    const Index behind = drawn(2);
+    const Index query = query_in_context ? sequence.back() : behind;
     const Index source = drawn(3);
     const Index label = drawn(4);
     const Expression weight = b.stationary[sequence[0]] * b.stationary[sequence[1]] *
-                              b.stationary[query] * b.law[2 * query + source] *
+                              b.stationary[behind] * b.law[2 * query + source] *
                               b.transition(label, drawn(static_cast<int>(source)));
     rung.add_sample(x, sequence, query, label, weight, sum);
     for (Index i = 0; i < 2; ++i) {
@@ -127,17 +136,19 @@ Truth is_expectation(bool project, Slip slip) {
   const Vector<Expression> x = symbols("x", 8);
   Vector<Expression> formulas(9);
   formulas << expected(rung, x, slip), observed_at(rung, x, "loss");
-  return vanishes(Matrix<Expression>(enumerated(rung, x) - formulas));
+  if (slip == Slip::larger_loss) formulas[8] *= Expression(11) / 10;
+  return vanishes(Matrix<Expression>(enumerated(rung, x, slip == Slip::last_query) - formulas));
 }
 
 // The field of the rung flow minus that of the rung sgd at the same V and A, in which positions off
-// the support are equal and, as projections keep it, 1'V = 1': N = 2, T = 4, else generic.
-Truth is_field_of_flow(bool project) {
+// the support are equal and, as projections keep it, 1'V = 1' unless `any_sum`: N = 2, T = 4,
+// else generic.
+Truth is_field_of_flow(bool project, bool any_sum) {
   const Training<Expression> training = generic_training(4, {0, 2, 1, 2}, project);
   const PopulationFlow<Expression> flow(training);
   const SequenceSgd<Expression> dense(training);
   Vector<Expression> x = symbols("x", flow.dimension());
-  x.head(4) = two_laws("V").reshaped();
+  if (!any_sum) x.head(4) = two_laws("V").reshaped();
   // Where V and the positions 0..3 of both tokens stand in the state of the flow.
   const std::vector<Index> place{0, 1, 2, 3, 4, 6, 5, 6, 9, 7, 8, 9};
   Vector<Expression> lumped(x.size());
@@ -157,12 +168,19 @@ void prove(Examination& it) {
         identity(fmt::format("enumerated gradients and loss minus formulas{}", kind),
                  with(Slip::none))
             .unless(no_query_weight, with(Slip::no_query_weight))
+            .unless(larger_values, with(Slip::larger_values))
+            .unless(larger_loss, with(Slip::larger_loss))
+            .unless(last_query, with(Slip::last_query))
             .with("32 weighted samples, generic mu, P, q, A, V");
     // Its term is the same for all positions, so that the projection removes it.
     if (!project) enumeration.unless(no_mean_value, with(Slip::no_mean_value));
     it.judge(project ? projected_too : over_samples, enumeration);
-    it.judge(flow_field, identity(fmt::format("field of the rung flow minus that of sgd{}", kind),
-                                  [=] { return is_field_of_flow(project); }));
+    const auto field = [project](bool any) {
+      return [project, any] { return is_field_of_flow(project, any); };
+    };
+    it.judge(flow_field,
+             identity(fmt::format("field of the rung flow minus that of sgd{}", kind), field(false))
+                 .unless(any_values, field(true)));
   }
 }
 

@@ -23,17 +23,22 @@ y of third order in alpha; the time to reach alpha_A alpha_V = z is
 so that it grows like ln T only.)",
                 .hypotheses = {zero_start, many_growth_times},
                 .reaches = {EvidenceKind::numerical},
+                .false_version = "linear-to-the-end",
                 .knobs = {transition_size_knob, context_size_knob},
                 .reads = "reduced"};
 
 const Clause grows = sheet.clause("growth from 0 is M^{-1} (e^{Mt} - I) b up to third order");
 const Clause takes_logarithm =
-    sheet.clause("it takes a time ln[z/(1-z) 4 T^2 rate^3/K_P]/(2 rate)");
+    sheet.clause("it takes a time ln[z/(1-z) 4 T^2 rate^3/K_P]/(2 rate), so grows like ln T only");
 
 const Control third_order = sheet.control("third-order", "the terms of third order 10 % larger");
 const Control drift = sheet.control("drift", "b = 1.1/T in place of 1/T");
 const Control prefactor = sheet.control("prefactor", "4.4 T^2 rate^3/K_P in the time");
 const Control power_of_rate = sheet.control("power-of-rate", "4 T^2 rate^2.7/K_P in the time");
+const Control power_of_length = sheet.control("power-of-length", "T^2.2 in the time");
+const Control linear_to_the_end = sheet.control(
+    "linear-to-the-end", "growth is linear until z is reached: z in place of z/(1-z)");
+const Rival power = sheet.rival("power", "the time is a power of T", "its factor and exponent");
 
 const Knob length =
     sheet.knob(logarithmic_knob("length", "positions T of the context", 1e4, 1e9, 1e4));
@@ -93,8 +98,8 @@ std::vector<Quantity> missed(const Sizes& sizes, double of_drift) {
   return limits_in(products, ratios);
 }
 
-// e^{2 rate t} at the time t at which alpha_A alpha_V passes z, over what the formula says.
-Quantity grown(const Sizes& sizes, double z) {
+// 2 rate t at the time t at which alpha_A alpha_V passes z.
+Quantity growth_times(const Sizes& sizes, double z) {
   AnyRung<double> rung = per_length(sizes);
   const double square = sizes.positions * sizes.positions;
   const auto product = [=](const Vector<double>& x, const double&) {
@@ -103,7 +108,37 @@ Quantity grown(const Sizes& sizes, double z) {
   rung.events = {{"passing", "alpha_V", EventKind::crossing, product, product}};
   const double claimed = sizes.time_to(z);
   const std::vector<FoundEvent> found = events_of(rung, claimed + 4 / sizes.rate(), tolerance);
-  return exp((found.at(0).time - Quantity(claimed)) * Quantity(2 * sizes.rate()));
+  return found.at(0).time * Quantity(2 * sizes.rate());
+}
+
+// e^{2 rate t} then, over what the formula says.
+Quantity grown(const Sizes& sizes, double z) {
+  return exp(growth_times(sizes, z) - Quantity(2 * sizes.rate() * sizes.time_to(z)));
+}
+
+// What 2 rate t gains from T to 16 T and from there to 256 T, over the gain of ln T^2.
+void judge_logarithm(const Sizes& sizes, double z, Examination& it) {
+  constexpr double apart = 16;
+  const double gain = 2 * std::log(apart);
+  const auto times_at = [&](const Sizes& first) {
+    return std::vector<Quantity>{growth_times(first, z), growth_times(first.longer(apart), z),
+                                 growth_times(first.longer(apart * apart), z)};
+  };
+  const auto gained = [&](const std::vector<Quantity>& times) {
+    return std::vector<Quantity>{(times[1] - times[0]) / Quantity(gain),
+                                 (times[2] - times[1]) / Quantity(gain)};
+  };
+  const auto at_length = [&](double share) {
+    return gained(times_at(sizes.longer(1 / share / sizes.positions)));
+  };
+  std::vector<Quantity> of_power = times_at(sizes);
+  of_power[1] = std::sqrt(of_power[0].value() * of_power[2].value());
+  it.judge(takes_logarithm,
+           equal("gain of 2 rate t over that of ln T^2",
+                 limits_of(at_length, 1 / sizes.positions, 4, 3), std::vector<Quantity>{1.0, 1.0})
+               .at(std::vector<std::string>{"T to 16 T", "16 T to 256 T"})
+               .unless(power_of_length, times(1.1))
+               .against(power, gained(of_power)));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -130,8 +165,10 @@ void examine(const Setting& setting, Examination& it) {
            equal("e^{2 rate t} at alpha_A alpha_V = z over its formula",
                  limit_of(at_length, 1 / sizes.positions, 4, 3), 1)
                .unless(prefactor, times(1.1))
+               .unless(linear_to_the_end, times(1 - z))
                .unless(power_of_rate, times(std::pow(sizes.rate(), -0.3)))
                .with(fmt::format("{:.6g} at T = {:g}, z = {:g}", here, sizes.positions, z)));
+  judge_logarithm(sizes, z, it);
 }
 
 }  // namespace

@@ -129,6 +129,7 @@ SmallWeights small_weights(const Training<double>& training, double weight) {
     const ErrorPart rounded =
         ErrorPart::rounding(4 / forgets + 4, std::sqrt(context) / predicted.distance_Q);
     found.distance_Q.push_back({run.distance_Q() / predicted.distance_Q, {transients, rounded}});
+    found.trained_P = run.trained_P() / predicted.distance_P;
     found.no_lag_P = predicted.no_lag_P / predicted.distance_P;
     const double before = difference();
     const double alpha_before = run.value();

@@ -42,6 +42,7 @@ class QuietRun {
   [[nodiscard]] double attention() const { return at("alpha_A"); }
   [[nodiscard]] double distance_P() const { return at("dist_P_normalised"); }
   [[nodiscard]] double distance_Q() const { return at("dist_Q_normalised"); }
+  [[nodiscard]] double trained_P() const { return at("dist_P"); }  ///< before it is normalised
   /// What is left of the transients since positions off the support are 0, relative.
   [[nodiscard]] double transient() const;
 
@@ -79,8 +80,9 @@ double settled_value(const Bigrams<double>& bigrams);
 struct SmallWeights {
   std::vector<double> weight;
   std::vector<Quantity> distance_P, distance_Q, drift;  ///< over their predictions
-  double no_lag_P = 0;  ///< what settled_at would say of distance_P with e = 0, over what it says
-  double alpha_V = 0;   ///< of the largest weight
+  double trained_P = 0;  ///< before V is normalised, over the prediction; of the least weight
+  double no_lag_P = 0;   ///< what settled_at would say of distance_P with e = 0, over what it says
+  double alpha_V = 0;    ///< of the largest weight
   /// Whether Q has a bias above the rounding of a^k: not for one weight a token, up to rounding.
   [[nodiscard]] bool biased() const {
     const Quantity& least = distance_Q.back();

@@ -26,6 +26,7 @@ this end by
   alpha_V: -c ln 2/(T g),  alpha_A: c/v^2 ln 2/(T g),  c = (K_P v^2 (1 - v) + w v)/(K_P v^2 + K_Q/v^2),
 up to O(ln T/T^2): as 1/T, or as 1/T^2 where w = 0 and K_P = K_Q.)",
                 .reaches = {EvidenceKind::numerical},
+                .false_version = "inert-W",
                 .knobs = {transition_size_knob, context_size_knob},
                 .reads = "reduced"};
 

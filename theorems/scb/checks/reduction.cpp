@@ -22,11 +22,13 @@ where W keeps its direction. With w = <W, W>, K_P = <P, P> and K_Q = sum_k mu_k 
   w'       = -2 w [1/T + (K_Q - 1/T) alpha_A^2].
 From V = mu 1' they are two, since w = 0.)",
                 .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+                .no_rival = "an identity in the state",
+                .false_version = "two-numbers",
                 .reads = "flow"};
 
 const Clause stays = sheet.clause(
     "from a transfer start the flow stays on a family of three numbers, from scratch of two");
-const Clause follows = sheet.clause("its state follows from them");
+const Clause follows = sheet.clause("from either its state follows from them");
 
 const Hypothesis stationary = sheet.assume("P mu = mu");
 const Hypothesis stationary_start = sheet.assume("V(0) mu = mu");
@@ -36,6 +38,9 @@ const Control full_context_size = sheet.control("full-context-size", "K_Q in pla
 const Control no_drift = sheet.control("no-drift", "the term -alpha_V/T left out");
 const Control residual_rate =
     sheet.control("residual-rate", "w falls at the rate of W, not at twice that");
+
+const Control two_numbers =
+    sheet.control("two-numbers", "two numbers do from a transfer start as well: W acts on nothing");
 
 const Knob vocabulary =
     sheet.knob(whole_knob("tokens", "tokens N of the vocabulary; with 2, W = 0", 3, 6, 3));
@@ -57,7 +62,7 @@ const Knob mean_value = sheet.knob(
 constexpr double tolerance = 1e-11;  // of the solves
 
 // The reduced flow, and slips in it.
-enum class Slip { none, full_context_size, no_drift, residual_rate };
+enum class Slip { none, full_context_size, no_drift, residual_rate, two_numbers };
 
 template <class T>
 Vector<T> reduced_rates(const Training<T>& training, const Vector<T>& x, Slip slip) {
@@ -70,6 +75,7 @@ Vector<T> reduced_rates(const Training<T>& training, const Vector<T>& x, Slip sl
   flow.rhs(x, rates, T(0));
   if (slip == Slip::no_drift) rates[0] = rates[0] + x[0] / positions;
   if (slip == Slip::residual_rate) rates[2] = rates[2] / T(2);
+  if (slip == Slip::two_numbers) rates[1] = rates[1] + x[2] * x[1];
   return rates;
 }
 
@@ -99,6 +105,7 @@ void prove(Examination& it) {
                .unless(full_context_size, with(Slip::full_context_size))
                .unless(no_drift, with(Slip::no_drift))
                .unless(residual_rate, with(Slip::residual_rate))
+               .unless(two_numbers, with(Slip::two_numbers))
                .with("generic P, q, W, alpha; N = 3, T = 4"));
 }
 
@@ -128,7 +135,7 @@ Training<double> drawn_instance(const Setting& setting) {
 }
 
 // Every component of the flow's state, from the numbers of the reduced flow.
-void judge_states(const Training<double>& training, Examination& it) {
+void judge_states(const Training<double>& training, const char* start_name, Examination& it) {
   const Bigrams<double>& b = training.bigrams;
   const AnyRung<double> full = forget_type(PopulationFlow<double>(training));
   const ReducedFlow<double> reduced(training);
@@ -152,14 +159,15 @@ void judge_states(const Training<double>& training, Examination& it) {
   const auto with = [&](Slip slip) { return instead([&, slip] { return predicted(slip); }); };
   it.judge(
       follows,
-      equal("V - mu 1' and A - 1/T against the family",
+      equal(fmt::format("V - mu 1' and A - 1/T against the family{}", start_name),
             components_of(run, [&](const Vector<double>& x) { return Vector<double>(x - ground); }),
             predicted(Slip::none))
           .at(places.names)
           .in_units_of(places.scales)
           .unless(full_context_size, with(Slip::full_context_size))
           .unless(no_drift, with(Slip::no_drift))
-          .unless(residual_rate, with(Slip::residual_rate)));
+          .unless(residual_rate, with(Slip::residual_rate))
+          .unless(two_numbers, with(Slip::two_numbers)));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -180,7 +188,12 @@ void examine(const Setting& setting, Examination& it) {
              fmt::format("{} attention, {}projected, eta_A = {:.4g}",
                          training.softmax ? "softmax" : "linear", training.project ? "" : "not ",
                          training.attention_rate));
-  if (!training.softmax) judge_states(training, it);
+  if (training.softmax) return;
+  judge_states(training, "", it);
+  Training<double> scratch = training;
+  scratch.start = b.stationary * Vector<double>::Ones(b.tokens()).transpose();
+  scratch.attention_start.resize(0, 0);
+  judge_states(scratch, ", from scratch", it);
 }
 
 }  // namespace

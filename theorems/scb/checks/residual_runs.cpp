@@ -244,20 +244,24 @@ Quantity ResidualRuns::near(const ResidualRequest& request, Index batch, std::ui
 
 namespace {
 
-double logit(double share) { return std::log(share / (1 - share)); }
+Quantity logit(const Quantity& share) {
+  const double p = share.value();
+  return mapped(share, std::log(p / (1 - p)), 1 / (p * (1 - p)));
+}
 
 }  // namespace
 
 Quantity CriticalBatch::law_at(double other) const {
-  const double at = logit(law.value()) + slope * std::log(other / static_cast<double>(batch));
-  return mapped(law, 1 / (1 + std::exp(-at)), 1);
+  const Quantity at = logit(law) + slope * Quantity(std::log(other / static_cast<double>(batch)));
+  const double own = 1 / (1 + std::exp(-at.value()));
+  return mapped(at, own, own * (1 - own));
 }
 
 Quantity CriticalBatch::from(const Quantity& own) const {
-  const double p = own.value();
-  const double found = static_cast<double>(batch) * std::exp((logit(level) - logit(p)) / slope);
-  return mapped(own, found, found / (slope * p * (1 - p)));
+  return Quantity(static_cast<double>(batch)) * exp((logit(level) - logit(own)) / slope);
 }
+
+Quantity CriticalBatch::ratio() const { return exp((logit(law) - logit(share)) / slope); }
 
 CriticalBatch critical_batch(double level, double first, std::uint32_t runs,
                              const std::function<Quantity(Index, std::uint32_t)>& law,
@@ -277,16 +281,25 @@ CriticalBatch critical_batch(double level, double first, std::uint32_t runs,
     const double middle = std::sqrt(low * high);
     (below_level(middle) ? low : high) = middle;
   }
-  CriticalBatch found{.level = level, .batch = counted(high)};
-  const Index larger = found.batch + found.batch / 8 + 1;
+  CriticalBatch found{.level = level, .batch = counted(std::sqrt(low * high))};
   found.law = law(found.batch, runs);
+  // The slope is that between both sides, so near that some of a few runs fail at the larger.
+  const auto middle = static_cast<double>(found.batch);
+  double apart = 1.25;
+  const auto larger = [&] { return std::max(found.batch + 1, counted(apart * middle)); };
+  while (larger() > found.batch + 1 && law(larger(), few).value() > 1 - 1.0 / few) {
+    apart = std::sqrt(apart);
+  }
+  const Index smaller = std::max<Index>(1, std::min(found.batch - 1, counted(middle / apart)));
+  const std::uint32_t at_sides = runs / 2;
   // Of all runs half a one fails, and succeeds, so that certain outcomes have a slope.
-  const auto logit_of = [&](const Quantity& share) {
-    const double least = 0.5 / static_cast<double>(runs);
-    return logit(std::clamp(share.value(), least, 1 - least));
+  const auto logit_at = [&](Index batch) {
+    const Quantity share = law(batch, at_sides);
+    const double least = 0.5 / at_sides;
+    return logit(mapped(share, std::clamp(share.value(), least, 1 - least), 1));
   };
-  found.slope = (logit_of(law(larger, runs)) - logit_of(found.law)) /
-                std::log(static_cast<double>(larger) / static_cast<double>(found.batch));
+  found.slope = (logit_at(larger()) - logit_at(smaller)) /
+                Quantity(std::log(static_cast<double>(larger()) / static_cast<double>(smaller)));
   found.share = measure(found.batch);
   return found;
 }

@@ -62,13 +62,15 @@ class ResidualRuns {
 /// Where the share of runs that succeed, which grows with the batch, is `level`.
 struct CriticalBatch {
   double level = 0;
-  Index batch = 1;   ///< near it
-  Quantity law;      ///< the share at `batch`, derived
-  double slope = 0;  ///< of its logit in ln B
-  Quantity share;    ///< the share at `batch`, measured
+  Index batch = 1;  ///< near it
+  Quantity law;     ///< the share at `batch`, derived
+  Quantity slope;   ///< of its logit in ln B
+  Quantity share;   ///< the share at `batch`, measured
 
   [[nodiscard]] Quantity derived() const { return from(law); }
   [[nodiscard]] Quantity measured() const { return from(share); }
+  /// measured() over derived(): the slope that both have counts only for what the shares differ by.
+  [[nodiscard]] Quantity ratio() const;
   /// The derived share at another batch.
   [[nodiscard]] Quantity law_at(double other) const;
 

@@ -105,15 +105,15 @@ std::uint64_t SolutionRuns::steps(double times) const {
   return static_cast<std::uint64_t>(std::ceil(times / (step_ * transition_size_)));
 }
 
-CriticalBatch SolutionRuns::half_batch(bool feedback, const Setting& setting,
+CriticalBatch SolutionRuns::half_batch(bool feedback, std::uint32_t runs, const Setting& setting,
                                        const std::function<Quantity(Index)>& measure) const {
   const ResidualRuns by_residual(training_);
   const ResidualRequest request{
       .step = step_, .steps = steps(3), .values_move = true, .feedback = feedback};
   return critical_batch(
-      0.5, 2 * critical(), std::max(8U, setting.draws(160)),
-      [&](Index batch, std::uint32_t runs) {
-        return by_residual.near(request, batch, runs, setting);
+      0.5, 2 * critical(), runs,
+      [&](Index batch, std::uint32_t own) {
+        return by_residual.near(request, batch, own, setting);
       },
       measure);
 }

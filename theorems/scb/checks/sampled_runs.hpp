@@ -55,9 +55,9 @@ class SolutionRuns {
   [[nodiscard]] std::vector<double> distances(Index batch, double weight, std::uint32_t runs,
                                               std::uint32_t first_run,
                                               const Setting& setting) const;
-  /// The batch at which half of such plain runs are below 1, by residual_runs.hpp, where `measure`
-  /// gives their share.
-  [[nodiscard]] CriticalBatch half_batch(bool feedback, const Setting& setting,
+  /// The batch at which half of such plain runs are below 1, by `runs` runs of residual_runs.hpp,
+  /// where `measure` gives their share.
+  [[nodiscard]] CriticalBatch half_batch(bool feedback, std::uint32_t runs, const Setting& setting,
                                          const std::function<Quantity(Index)>& measure) const;
   /// The same law and solution at another length and at `times` eta: its supports are the first
   /// positions, which are as good as any.

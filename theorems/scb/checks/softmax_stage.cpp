@@ -2,6 +2,7 @@
 
 #include <array>
 #include <functional>
+#include <map>
 
 #include "popgrad/scalars/random.hpp"
 #include "popgrad/walks/ensemble.hpp"
@@ -266,10 +267,12 @@ double StageTwo::derived(bool of_start) const {
 }
 
 void judge_growth(const Bigrams<double>& b, double step, Examination& it) {
+  std::map<std::pair<bool, Index>, double> found;
   const auto noise = [&](bool softmax, double part) -> Quantity {
-    return StageTwo{lengthened(b, std::lround(static_cast<double>(b.context) / part)), softmax,
-                    step}
-        .derived();
+    const Index context = std::lround(static_cast<double>(b.context) / part);
+    const auto [at, is_new] = found.try_emplace({softmax, context});
+    if (is_new) at->second = StageTwo{lengthened(b, context), softmax, step}.derived();
+    return at->second;
   };
   const auto of = [&](bool softmax) {
     return [&noise, softmax](double part) { return noise(softmax, part); };
@@ -300,7 +303,7 @@ void judge_runs(const Bigrams<double>& b, double share, const Setting& setting, 
     const double derived = stage.derived();
     const Responses responses(stage);
     const Quantity linear = mean_over_runs(
-        responses, 30'000, setting,
+        responses, 15'000, setting,
         [&](const Responses& own, std::uint32_t run) { return own.linear(run, seed); });
     noise.add(fmt::format("T = {}, large B", stage.b.context), linear, derived);
     frozen.emplace_back(stage.derived(true));

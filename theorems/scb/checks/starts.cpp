@@ -1,5 +1,6 @@
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/scb/checks/family.hpp"
+#include "theorems/scb/checks/growth.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/tilted_law.hpp"
 #include "theorems/scb/rungs/population_flow.hpp"
@@ -12,7 +13,8 @@ Statement sheet{.id = "scb.starts",
                 .status = "claimed in source, orders and rates derived here",
                 .about = "the population flow",
                 .theorem = R"(
-V(0) = 11'/N in place of mu 1' gives the same result, up to O(1/N). With w = 1/N - mu:
+V(0) = 11'/N in place of mu 1' gives the same result, if gradients are projected up to O(1/N). With
+w = 1/N - mu:
 Gradients projected: V' and A' depend on V by <V,P>, <V,V> and (V - mu 1') - w1' only, as w1' has
 no covariance product with anything, so that w1' stays: A and alpha_V are the same, and V is
 apart by w1' for ever, at the distance
@@ -22,14 +24,19 @@ Gradients not projected: to leading order in 1/T, u = V mu and S_k = u.mu/|u|^2 
   du/dt = S (mu - S u),
 which has no component along u, so that V mu keeps its length and turns to mu,
   tan(angle) = tan(angle at first) exp(-N |mu|^2 t),  S_k = sqrt(N) |mu| cos(angle):
-the offset does not vanish, but S V mu = mu holds at the end.
+the offset does not vanish, but S V mu = mu holds at the end. S drives the growth,
+  alpha_V' = S/T + K_Q alpha_A,  alpha_A' = K_P alpha_V,
+so that alpha_V and alpha_A are larger than from mu 1' by a factor, between 1 and sqrt(N) |mu|, which
+N does not take away: the growth comes earlier, by its logarithm over sqrt(K_P K_Q).
 (If V itself is projected, it is mu 1' at once.))",
                 .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
+                .false_version = "straight",
                 .reads = "flow"};
 
 const Clause offset_apart =
     sheet.clause("projected, V(0) = 11'/N gives the run of mu 1', apart by the offset");
 const Clause turns = sheet.clause("unprojected, V mu turns to mu and keeps its length");
+const Clause larger = sheet.clause("alpha_V and alpha_A grow larger by a derived factor");
 const Clause small_offset = sheet.clause("the square of the offset goes as 1/N");
 
 const Hypothesis stationary = sheet.assume("P mu = mu");
@@ -40,7 +47,13 @@ const Control smaller_offset = sheet.control("smaller", "the offset a tenth smal
 const Control felt_offset = sheet.control("felt", "<w1', P> with D in place of C");
 const Control rate_one = sheet.control("rate-one", "V mu turns at the rate 1");
 const Control full_length = sheet.control("full-length", "V mu takes the length of mu");
+const Control straight =
+    sheet.control("straight", "unprojected, V mu goes straight to mu: the offset vanishes");
+const Control same_growth =
+    sheet.control("same-growth", "unprojected, alpha_V and alpha_A grow as from mu 1'");
 const Control other_order = sheet.control("order", "|w|^2 as N^-1.1");
+const Rival per_entry = sheet.rival(
+    "per-entry", "the square of the offset goes as that of its entries, 1/N^2", "a factor");
 
 const Knob vocabulary = sheet.knob(whole_knob("tokens", "tokens N of the vocabulary", 3, 12, 5));
 const Knob length =
@@ -94,15 +107,39 @@ void judge_projected(Training<double> training, Examination& it) {
   it.judge(offset_apart, same.unless(felt_offset, felt).unless(smaller_offset, smaller));
 }
 
+// Not projected, alpha_V and alpha_A from 11'/N over those from mu 1' at t, as T grows; `at_first` is
+// the tangent of the angle between 11'/N and mu.
+std::vector<Quantity> derived_growth(const Bigrams<double>& b, double at_first, double t) {
+  const double square = static_cast<double>(b.tokens()) * b.stationary.squaredNorm();
+  const double transition = transition_size(b);
+  const double context = context_size(b);
+  AnyRung<double> rung = per_length(Sizes{transition, context, static_cast<double>(b.context)});
+  rung.dimension = 2;
+  rung.initial = Vector<double>::Zero(2);
+  rung.field.value = [=](const Vector<double>& x, Vector<double>& dx, const double& time) {
+    const double tangent = at_first * std::exp(-square * time);
+    dx[0] = std::sqrt(square / (1 + tangent * tangent)) + context * x[1];  // S first
+    dx[1] = transition * x[0];
+  };
+  const Solved run(rung, {t}, tolerance);
+  const double g = std::sqrt(transition * context);
+  return {run.at(0, [](const Vector<double>& x) { return x[0]; }) / Quantity(std::sinh(g * t) / g),
+          run.at(0, [](const Vector<double>& x) { return x[1]; }) /
+              Quantity((std::cosh(g * t) - 1) / context)};
+}
+
 // After t = 1/(N |mu|^2) of the flow that is not projected, as T grows: the rate at which V mu has
-// turned towards mu, sqrt(N) |V mu|, and the mean of S_k over sqrt(N) |mu| cos(angle).
+// turned towards mu, sqrt(N) |V mu|, and the mean of S_k over sqrt(N) |mu| cos(angle). After a time of
+// growth: alpha_V and alpha_A over those from mu 1'.
 void judge_unprojected(Training<double> training, Examination& it) {
   Bigrams<double>& b = training.bigrams;
   const Vector<double>& mu = b.stationary;
   const Index n = b.tokens();
   const auto tokens = static_cast<double>(n);
   const double rate = tokens * mu.squaredNorm();
+  const double growing = 1 / std::sqrt(transition_size(b) * context_size(b));
   training.project = false;
+  Training<double> usual = training;
   start_uniform(training);
   // Of the angle from mu, from the component across: mu may be nearly uniform.
   const auto tangent = [&](const Vector<double>& u) {
@@ -112,9 +149,13 @@ void judge_unprojected(Training<double> training, Examination& it) {
   const double at_first = tangent(Vector<double>::Constant(n, 1 / tokens));
   const Quantity first = log(Quantity(at_first, {ErrorPart::rounding(tokens, 1)}));
   const auto turning = [&](double shortness) {
-    b.context = std::lround(1 / shortness);
+    b.context = usual.bigrams.context = std::lround(1 / shortness);
     const AnyRung<double> rung = forget_type(PopulationFlow<double>(training));
-    const Solved run(rung, {1 / rate}, tolerance);
+    const Solved run(rung, {1 / rate, growing}, tolerance);
+    const Solved usual_run(forget_type(PopulationFlow<double>(usual)), {growing}, tolerance);
+    const auto coefficient = [&](const Solved& own, std::size_t save, const char* name) {
+      return own.at(save, [&](const Vector<double>& x) { return observed_at(rung, x, name); });
+    };
     const auto at_end = [&](auto of) {
       return run.at(0, [&](const Vector<double>& x) {
         return of(x, Vector<double>(x.head(n * n).reshaped(n, n) * mu));
@@ -128,17 +169,31 @@ void judge_unprojected(Training<double> training, Examination& it) {
         at_end([&](const State& x, const State& u) {
           const double cosine = u.dot(mu) / (u.norm() * mu.norm());
           return observed_at(rung, x, "S_mean") / (std::sqrt(tokens) * mu.norm() * cosine);
-        })};
+        }),
+        coefficient(run, 1, "alpha_V") / coefficient(usual_run, 0, "alpha_V"),
+        coefficient(run, 1, "alpha_A") / coefficient(usual_run, 0, "alpha_A")};
   };
   // S follows at the rate T |V mu|^2 = T/N what turns at `rate`; a limit in 1/T shows from where
   // that is ten times as fast.
   const auto fast = std::llround(std::ceil(tokens * rate / noticed_share));
   const auto shortest = static_cast<double>(std::max<Index>(b.context, fast));
-  it.judge(turns, equal("turning of V mu, as T grows", limits_of(turning, 1 / shortest, 2, 3),
+  const std::vector<Quantity> found = limits_of(turning, 1 / shortest, 2, 3);
+  // On the straight line, where the angle is as measured: V mu = along mu + ..., and its size.
+  const double angle = at_first * std::exp(-found[0].value() / rate);
+  const double along = 1 - angle * (rate - 1) / (at_first + angle * (rate - 1));
+  const double size = along * std::sqrt(rate * (1 + angle * angle));
+  it.judge(turns, equal("turning of V mu, as T grows",
+                        std::vector<Quantity>(found.begin(), found.begin() + 3),
                         std::vector<Quantity>{rate, 1.0, 1.0})
                       .at({"rate", "length", "S"})
                       .unless(rate_one, std::vector<Quantity>{1.0, 1.0, 1.0})
-                      .unless(full_length, std::vector<Quantity>{rate, std::sqrt(rate), 1.0}));
+                      .unless(full_length, std::vector<Quantity>{rate, std::sqrt(rate), 1.0})
+                      .unless(straight, std::vector<Quantity>{found[0].value(), size, 1.0}));
+  it.judge(larger, equal("unprojected, of one run over the other, as T grows",
+                         std::vector<Quantity>(found.begin() + 3, found.end()),
+                         derived_growth(b, at_first, growing))
+                       .at(std::vector<std::string>{"alpha_V", "alpha_A"})
+                       .unless(same_growth, {{1.0, 1.0}}));
 }
 
 // Exponent of N in the mean of |w|^2 between 30 and 300.
@@ -157,7 +212,8 @@ void judge_order(const Setting& setting, Examination& it) {
   exponent.add(ErrorPart::next_order(1 / (few * std::log(many / few))));
   it.judge(small_offset, equal("order in 1/N of the squared distance of both starts", exponent, 1)
                              .of_kind(EvidenceKind::statistical)
-                             .unless(other_order, 1.1));
+                             .unless(other_order, 1.1)
+                             .against(per_entry, 2.0));
 }
 
 void examine(const Setting& setting, Examination& it) {

@@ -32,6 +32,7 @@ b' (ln T - ln ln T/2 + O(1)) on sequences as well, b' that of their noise. All s
 where exactly as many positions survive as the supports have.)",
     .reaches = {EvidenceKind::statistical},
     .controls = {independent_batch},
+    .false_version = "logarithm",
     .reads = "reduced"};
 
 const Clause logarithm = sheet.clause(
@@ -62,8 +63,8 @@ const Rival power =
     sheet.rival("power", "with Gaussian noise a power of T", "its factor and exponent");
 const Rival power_on_sequences = sheet.rival(
     "power-on-sequences", "with eta as T^(-1/2) a power of T", "its factor and exponent");
-const Rival only_logarithm =
-    sheet.rival("logarithm", "at one eta a + b (ln T - ln ln T/2)", "a and b");
+const Rival only_logarithm = sheet.rival(
+    "logarithm", "on sequences too, at one eta, a logarithm: a + b (ln T - ln ln T/2)", "a and b");
 const Rival gaussian_model =
     sheet.rival("gaussian-model",
                 "at one eta the batch of Gaussian noise that does not depend on A", "its level");
