@@ -22,11 +22,11 @@ topic than with words of other topics.)",
                 .reads = "sgd"};
 
 const Clause attended = sheet.clause(
-    "after SGD with Adam other words of the topic get more attention than other topics, W_V "
-    "trained or "
-    "in blocks");
+    "in SGD with Adam, as attention forms, other words of the topic get more than other topics, "
+    "W_V "
+    "trained or in blocks");
 const Clause copied = sheet.clause("less on a diagonal W_V");
-const Clause own_counted = sheet.clause("the topic with the own word more on each");
+const Clause own_counted = sheet.clause("the topic with the own word ends with more on each");
 const Clause products = sheet.clause("inner products of embeddings with other words larger");
 
 const Hypothesis several_topics = sheet.assume("tau >= 2");
