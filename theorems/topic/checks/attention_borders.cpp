@@ -38,6 +38,16 @@ Quantity order_in_active(const TopicLaw<Rational>& law, bool diagonal) {
   return order_in(parameter, inverse);
 }
 
+Quantity order_in_topics(const TopicLaw<Rational>& law, bool diagonal) {
+  const std::vector<double> parameter = falling_parameters(std::ldexp(1.0, -30), 2, 4);
+  std::vector<Quantity> inverse;
+  for (const double less : parameter) {
+    const LargeLaw emptier = enlarged(unbounded(law), 1, Rational(1 / less));
+    inverse.push_back(Quantity(1) / best_weights(emptier, diagonal).ratio);
+  }
+  return order_in(parameter, inverse);
+}
+
 Quantity order_in_keeping(const TopicLaw<Rational>& law) {
   const LargeLaw large = unbounded(law);
   const std::vector<double> parameter =

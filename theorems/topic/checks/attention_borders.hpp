@@ -14,6 +14,9 @@ namespace popgrad::topic::checks {
 /// of alpha* for the diagonal one; T/tau stays. Parts: next order, rounding.
 Quantity order_in_active(const TopicLaw<Rational>& law, bool diagonal);
 
+/// The order in T, from far out, of g*/v or alpha*; tau stays.
+Quantity order_in_topics(const TopicLaw<Rational>& law, bool diagonal);
+
 /// The order in p_c, towards 0, of g*/v - 1 for the minimum-norm W_V.
 Quantity order_in_keeping(const TopicLaw<Rational>& law);
 

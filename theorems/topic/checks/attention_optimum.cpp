@@ -39,12 +39,14 @@ With the minimum-norm W_V the loss depends only on
 so that the minimisers form a line; from uniform attention it falls as
   dL/dalpha = -2 p_c pi_1 (tau - 1)/(a tau v),
 with pi_1 the frequency of a word of the document's topics and a = 1 - (1 - p_c) p_m. The mean weight
-of same-topic words, g*/v, is above 1, and of order tau as tau grows at one T/tau. Beyond the
+of same-topic words, g*/v, is above 1, that of each is not: the own word may have all of it. As tau
+grows at one T/tau it is of order tau, and as T grows at one tau it comes to a limit. Beyond the
 hypotheses uniform attention is optimal: g* = v at tau = 1 and at p_c = 0, where g*/v - 1 comes to 0
 as p_c does.)",
                 .hypotheses = {several_topics, some_kept, squared_loss, least_norm},
                 .reaches = {EvidenceKind::symbolic, EvidenceKind::exact, EvidenceKind::certified,
                             EvidenceKind::numerical},
+                .false_version = "each-word",
                 .knobs = {active_topics, crowding, words_of_topic, some_masking, some_keeping,
                           replacing, value_deviation_knob(least_norm), single_topic, never_kept},
                 .reads = "optimum"};
@@ -58,7 +60,13 @@ const Clause borders = sheet.clause("uniform at tau = 1 or p_c -> 0");
 const Control whole_tau =
     sheet.control("tau", "tau in place of tau - 1 in the slope at uniform attention");
 const Control longer_line = sheet.control("line", "the line of alpha + v beta");
+const Control each_word = sheet.control(
+    "each-word", "each word of the topic needs more attention than words of other topics");
 const Control other_order = sheet.control("order", "g* grows as tau^1.1");
+const Rival all_topics =
+    sheet.rival("all-topics", "g* goes as T and not as tau: both grow at one T/tau", "a factor");
+const Rival both_counts =
+    sheet.rival("both-counts", "g* goes as the square root of T tau", "a factor");
 const Control off_single = sheet.control("single", "the optimum at tau = 1 a tenth above v");
 const Control off_never = sheet.control("never-kept", "the optimum at p_c = 0 a tenth above v");
 const Control vanishing = sheet.control("vanishing", "g*/v - 1 goes as p_c^1.1");
@@ -81,7 +89,7 @@ that of other words of the topic,
   dL/dalpha = -2 p_c pi_1 (tau v - 1)/(a tau v)
   dL/dbeta  =  2 p_c pi_1 (v - 1)/(a tau v),
 with pi_1 the frequency of a word of the document's topics and a = 1 - (1 - p_c) p_m. The optimum is a
-single point, alpha* of order tau as tau grows at one T/tau, and
+single point, alpha* of order tau as tau grows at one T/tau, at a limit as T grows at one tau, and
   0 <= beta* < 1:
 other words of the topic get less than words of other topics (and nothing where dL/dbeta >= 0 at the
 best alpha of beta = 0), the topic with the own word more,
@@ -90,6 +98,7 @@ Beyond the hypotheses: alpha* = beta* = 1 at p_c = 0; at tau = 1 that mean is be
     .hypotheses = {several_topics, some_kept, squared_loss, several_words, diagonal_only},
     .reaches = {EvidenceKind::symbolic, EvidenceKind::exact, EvidenceKind::certified,
                 EvidenceKind::numerical},
+    .false_version = "without-own",
     .knobs = {active_topics, crowding, words_of_topic, some_masking, some_keeping, replacing,
               value_deviation_knob(diagonal_only), single_topic, never_kept},
     .reads = "optimum"};
@@ -104,8 +113,14 @@ const Clause borders = sheet.clause("uniform at p_c = 0");
 
 const Control same_word = sheet.control("same-word", "tau v in place of tau v - 1 in dL/dalpha");
 const Control other_words = sheet.control("other-words", "v in place of v - 1 in dL/dbeta");
+const Control without_own = sheet.control(
+    "without-own", "other words of the topic, too, get more than words of other topics");
 const Control other_order = sheet.control("order", "alpha* grows as tau^1.1");
 const Control off_never = sheet.control("never-kept", "weights a tenth above 1 at p_c = 0");
+const Rival all_topics = sheet.rival(
+    "all-topics", "alpha* goes as T and not as tau: both grow at one T/tau", "a factor");
+const Rival both_counts =
+    sheet.rival("both-counts", "alpha* goes as the square root of T tau", "a factor");
 
 }  // namespace diagonal
 
@@ -238,7 +253,9 @@ void examine_block(const Setting& setting, Examination& it) {
   const BestSum best = best_sum(law, made);
   it.judge(block::above, below("uniform weight below the mean weight g*/v of the topic", 1,
                                best.g * Quantity(1 / uniform))
-                             .of_kind(EvidenceKind::certified));
+                             .of_kind(EvidenceKind::certified)
+                             // The least that a word has on the line: nothing, at beta = 0.
+                             .unless(block::each_word, 0));
   const Rational words(law.words);
   const std::vector<Quantity> on_line = rises(made, best.at, words, words - 1);
   it.judge(block::line,
@@ -261,6 +278,11 @@ void examine_block(const Setting& setting, Examination& it) {
                                .unless(block::vanishing, times(1.1)));
   it.judge(block::order, equal("order of g* in tau, far out", order_in_active(law, false), 1)
                              .unless(block::other_order, times(1.1)));
+  it.judge(block::order,
+           equal("order of g* in T at one tau, far out", order_in_topics(law, false), 0)
+               .in_units_of(1)
+               .against(block::all_topics, 1)
+               .against(block::both_counts, 0.5));
 }
 
 // Along the weights that are not on the border.
@@ -290,13 +312,19 @@ void examine_diagonal(const Setting& setting, Examination& it) {
                                     .with(fmt::format("alpha* = {:.5g}; {} boxes",
                                                       best.alpha.value(), best.certificate.boxes)));
   it.judge(diagonal::above, below("uniform weight below the mean over the topic, own word included",
-                                  1, mean_weight(law)));
+                                  1, mean_weight(law))
+                                .unless(diagonal::without_own, best.beta));
   it.judge(diagonal::point, identity("the Hessian at the minimum is positive definite", [&] {
                               return positive_definite(made, best.certificate) ? Truth::yes
                                                                                : Truth::no;
                             }).of_kind(EvidenceKind::exact));
   it.judge(diagonal::order, equal("order of alpha* in tau, far out", order_in_active(law, true), 1)
                                 .unless(diagonal::other_order, times(1.1)));
+  it.judge(diagonal::order,
+           equal("order of alpha* in T at one tau, far out", order_in_topics(law, true), 0)
+               .in_units_of(1)
+               .against(diagonal::all_topics, 1)
+               .against(diagonal::both_counts, 0.5));
   const std::vector<Quantity> bordering = minimisers_near_uniform(without_keeping(law));
   it.judge(diagonal::borders, equal("alpha* and beta* where no word is kept")
                                   .add("alpha*", bordering[0], 1)

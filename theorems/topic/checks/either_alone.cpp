@@ -29,6 +29,7 @@ words of the topic than to other topics, too. On the diagonal W_V it copies: the
 other words of the topic have less than other topics (topic.attention-diagonal), and attention is
 larger inside a topic only if the own word is counted.)",
                 .reaches = {EvidenceKind::exact, EvidenceKind::numerical},
+                .false_version = "copying",
                 .reads = "optimum"};
 
 const Clause of_embeddings = sheet.clause("embeddings alone end at the Bayes loss of topics");
@@ -172,7 +173,7 @@ void judge_attention(const TopicLaw<double>& law, double gap, std::uint64_t seed
   training.value = minimum_norm_value(law);
   Attention blocks(trained_to_rest(training, gap));
   const auto v = static_cast<double>(law.words);
-  const double weight = best_with_mask(law, training.value).sum / v;
+  const double weight = best_with_mask(law, training.value).sum.value() / v;
   // The loss sees the sum over the topic only; what the start leaves between its words goes as sigma.
   blocks.others.add(ErrorPart::next_order((blocks.own - blocks.others).value() / v));
   training.value = diagonal_value(law);

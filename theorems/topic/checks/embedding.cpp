@@ -12,33 +12,47 @@ Statement sheet{.id = "topic.embedding",
                 .about = "the flow of the embeddings",
                 .theorem = R"(
 With uniform attention, W_V = I, squared loss and long documents, embeddings of least loss have, for
-E = W_E' W_E and every other topic t,
+E = W_E' W_E and every other topic t, the own word counted,
   sum_{l in topic(i)} E_il - sum_{l in t} E_il = 1/a,  a = 1 - (1 - p_c) p_m.
 The family with block sums and column 0
   sum_{j in t} E_ij = [t = topic(i)]/a + u_i
   E_i0              = -(b/a + u_i s)/p0,  b = p_m p_r/(T v),  s = a/v + T b
-is stationary, and of least loss.)",
+is stationary, and of least loss. From a small start the inner products of two words are on average
+1/(a v) larger inside a topic; from a large one they need not be, as the own word may make all of the
+difference.)",
                 .reaches = {EvidenceKind::exact, EvidenceKind::numerical},
+                .false_version = "any-start",
                 .reads = "optimum"};
 
 const Clause add_up =
     sheet.clause("best embeddings: same-topic less other-topic inner products add up to 1/a");
+const Clause products = sheet.clause("from a small start those with other words are the larger");
 const Clause family = sheet.clause("a family of E is stationary");
 const Clause of_rank_topics = sheet.clause("one of it has rank T");
 
 const Hypothesis wide = sheet.assume("embedding dimension at least T");
 const Hypothesis uniform = sheet.assume("uniform attention");
+const Hypothesis several_words =
+    sheet.assume({"v >= 2", Basis::evaluated, "else a topic has no other words"});
 const Hypothesis at_minimum =
     sheet.assume({"the minimum, not a saddle", Basis::evaluated, "W_E = 0 is a saddle"});
+const Hypothesis small_start = sheet.assume(
+    {"W_E starts small, for other words", Basis::evaluated,
+     "what W_E has at first of differences within a topic may stay, and makes the square of each "
+     "embedding larger and the inner products with other words smaller"});
 
 const Control nothing_kept = sheet.control("nothing-kept", "1 - p_m in place of a");
 const Control tenth_more = sheet.control("tenth-more", "a gap 10 % too large");
 const Control no_member = sheet.control("no-member", "one entry off by 1/10");
+const Control any_start =
+    sheet.control("any-start", "the same from entries of 0.3: the topic counts, not the start");
 const Control larger_rank = sheet.control("rank", "a rank of T + 1");
+const Rival own_word = sheet.rival(
+    "own-word", "only the inner product of a word with itself is larger", "the square of a word");
 
 const Knob absent = sheet.knob(absent_knob(1, 2, 2));
 const Knob active = sheet.knob(active_knob(1, 3, 2));
-const Knob words = sheet.knob(words_knob(1, 4, 3));
+const Knob words = sheet.knob(words_knob(2, 4, 3));
 // Relaxation takes times of order 1/a^2.
 const Knob selecting = sheet.knob(masking_knob(0.02, 0.6));
 const Knob any_keeping = sheet.knob(keeping);
@@ -51,6 +65,10 @@ const Knob attention =
     sheet.knob(logarithmic_knob("attention-entries",
                                 "deviation of the entries of W_K and W_Q, one row each", 0.01, 3, 0)
                    .breaking(uniform));
+
+const Knob start_knob = sheet.knob(
+    linear_knob("embedding-start", "deviation of the entries of W_E at first", 0.3, 1, 0.01)
+        .breaking(small_start));
 
 void judge_family(const TopicLaw<Rational>& law, std::uint64_t seed, Examination& it) {
   const auto stationary = [&](const Rational& error) {
@@ -90,6 +108,8 @@ void examine(const Setting& setting, Examination& it) {
              fmt::format("{} of {}", width, law.topics));
   const double entries = setting.value(attention);
   it.require(uniform, -entries, fmt::format("entries of size {:g}", entries));
+  const bool others = it.require(several_words, static_cast<double>(law.words - 2),
+                                 fmt::format("v = {}", law.words));
   judge_family(law, setting.seed, it);
   const TrainedEmbedding trained = train_embedding(rounded(law), width, entries, setting.seed);
   it.require(
@@ -100,6 +120,21 @@ void examine(const Setting& setting, Examination& it) {
                          trained.gaps, 1 / to_double(law.kept()))
                        .unless(nothing_kept, 1 / (1 - to_double(law.masked)))
                        .unless(tenth_more, times(1.1)));
+  if (!others) return;
+  const auto v = static_cast<double>(law.words);
+  const double size = setting.value(start_knob);
+  const double predicted = 1 / (to_double(law.kept()) * v);
+  const double left = kept_of_start(rounded(law), width, setting.seed, size) / (v - 1);
+  it.require(small_start, noticed_share - left / predicted,
+             fmt::format("they may miss {:.3g} of 1/(a v)", left / predicted));
+  Quantity larger = train_embedding(rounded(law), width, entries, setting.seed, size).others;
+  larger.add(ErrorPart::next_order(left));
+  it.judge(products, equal("trained from a small start: mean inner product of two words of a topic "
+                           "less that of words of two",
+                           larger, predicted)
+                         .unless(tenth_more, times(1.1))
+                         .unless(any_start, [&] { return trained.others; })
+                         .against(own_word, 0));
 }
 
 }  // namespace

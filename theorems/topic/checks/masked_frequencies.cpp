@@ -20,20 +20,24 @@ A masked document has frequencies
 with
   a = 1 - (1 - p_c) p_m
   b = p_m p_r/(T v),
-from which those of N positions are off with a variance pt (1 - pt)/N.)",
+from which those of N positions are off, in documents of the same topics, with a variance
+  pt (1 - pt)/N.)",
                 .reaches = {EvidenceKind::exact, EvidenceKind::statistical},
+                .no_rival = "an enumeration of what may become of a position",
+                .false_version = "own-topics",
                 .reads = "optimum"};
 
 const Clause frequencies =
     sheet.clause("token frequencies of a masked document: [MASK], its topics, other topics");
-const Clause deviations = sheet.clause("variance of that of [MASK] over documents");
+const Clause deviations =
+    sheet.clause("variance of those of [MASK] and of words of the topics over documents");
 
 const Hypothesis long_documents = sheet.assume(by_construction(
     "long documents", "expectations do not depend on N, and deviations are judged at their N"));
 const Hypothesis even_words = sheet.assume("words uniform over the topics of a document");
 
 const Control own_topics =
-    sheet.control("own-topics", "random words of the document's own topics alone");
+    sheet.control("own-topics", "random words are drawn from the document's own topics only");
 const Control nothing_kept = sheet.control("nothing-kept", "no selected position keeps its word");
 const Control another_word =
     sheet.control("another-word", "a random word is never the word itself");
@@ -136,7 +140,9 @@ void judge_documents(const TopicLaw<Rational>& exact, const Setting& setting, Ex
   training.law = law;
   training.document = length;
   DocumentLoss drawn(training);
-  Matrix<double> masks(documents, 1);
+  // Frequency of [MASK]; N times the mean square by which words of the document's topics are off.
+  Matrix<double> of_documents(documents, 2);
+  const double own_frequency = law.frequency(true);
   std::array<double, 3> counts{};  // of [MASK], words of the document's topics, other words
   Stream stream(setting.draw_seed(), 0, 0);
   std::vector<bool> present;
@@ -146,12 +152,16 @@ void judge_documents(const TopicLaw<Rational>& exact, const Setting& setting, Ex
     present.assign(static_cast<std::size_t>(law.topics), false);
     for (const Index w : drawn.words()) present[static_cast<std::size_t>(law.topic_of(w))] = true;
     const Vector<double> frequency = drawn.frequencies();
-    masks(i, 0) = frequency[0];
+    of_documents(i, 0) = frequency[0];
+    double square = 0;
     counts[0] += frequency[0] * static_cast<double>(length);
     for (Index w = 1; w < law.vocabulary(); ++w) {
       const bool own = present[static_cast<std::size_t>(law.topic_of(w))];
       counts[own ? 1 : 2] += frequency[w] * static_cast<double>(length);
+      if (own) square += std::pow(frequency[w] - own_frequency, 2);
     }
+    of_documents(i, 1) =
+        square * static_cast<double>(length) / static_cast<double>(law.active * law.words);
   }
   const auto share = [&](double count) {
     return success_probability(static_cast<std::uint32_t>(std::llround(count)),
@@ -165,12 +175,15 @@ void judge_documents(const TopicLaw<Rational>& exact, const Setting& setting, Ex
                             .add("other topics", share(counts[2]), others)
                             .of_kind(EvidenceKind::statistical)
                             .with(sizes_drawn));
-  it.judge(deviations, equal("variance of the frequency of [MASK] over documents",
-                             sample_moments(masks, setting.false_alarm / 2).variance.front(),
-                             mask * (1 - mask) / static_cast<double>(length))
-                           .of_kind(EvidenceKind::statistical)
-                           .with(sizes_drawn)
-                           .unless(more_variance, times(1.1)));
+  const SampleMoments found = sample_moments(of_documents, setting.false_alarm / 4);
+  it.judge(deviations,
+           equal("N times the variance over documents")
+               .add("[MASK]", found.variance[0] * Quantity(static_cast<double>(length)),
+                    mask * (1 - mask))
+               .add("a word of the topics", found.mean[1], own_frequency * (1 - own_frequency))
+               .of_kind(EvidenceKind::statistical)
+               .with(sizes_drawn)
+               .unless(more_variance, times(1.1)));
 }
 
 void examine(const Setting& setting, Examination& it) {

@@ -2,6 +2,7 @@
 
 #include <Eigen/QR>
 #include <boost/math/tools/minima.hpp>
+#include <functional>
 
 #include "popgrad/solving/solve.hpp"
 #include "theorems/topic/checks/prelude.hpp"
@@ -108,26 +109,47 @@ TopicAttention best_attention(const TopicLaw<double>& law, const BlockValue<doub
   return best_at(law, value, 1);
 }
 
-TopicAttention best_with_mask(const TopicLaw<double>& law, const BlockValue<double>& value) {
-  const auto least = [&](double log_mask) { return best_at(law, value, std::exp(log_mask)).loss; };
+namespace {
+
+// The least of `at`, which has the weight of [MASK], over that weight.
+TopicAttention least_over_mask(const TopicLaw<double>& law, const BlockValue<double>& value,
+                               const std::function<TopicAttention(double)>& at) {
+  const auto least = [&](double log_mask) { return at(std::exp(log_mask)).loss; };
   // Wider until the least is inside: near a bound it may lie beyond.
   constexpr double widest = 24;
-  double at = 0;
+  double best_log = 0;
   for (double wide = 3; wide <= widest; wide *= 2) {
-    at = boost::math::tools::brent_find_minima(least, -wide, wide,
-                                               std::numeric_limits<double>::digits / 2)
-             .first;
-    if (std::fabs(at) < wide - 0.01) break;
+    best_log = boost::math::tools::brent_find_minima(least, -wide, wide,
+                                                     std::numeric_limits<double>::digits / 2)
+                   .first;
+    if (std::fabs(best_log) < wide - 0.01) break;
   }
-  TopicAttention best = best_at(law, value, std::exp(at));
+  TopicAttention best = at(std::exp(best_log));
   constexpr double aside = 0.1;
   const double curvature =
-      (least(at + aside) - 2 * best.loss + least(at - aside)) / (aside * aside);
+      (least(best_log + aside) - 2 * best.loss + least(best_log - aside)) / (aside * aside);
   const ErrorPart hidden =
       rounding_of(landscape(law, value, MaskWeights<double>{best.mask.value(), 1}),
-                  best.sum / static_cast<double>(law.words));
+                  best.sum.value() / static_cast<double>(law.words));
   best.mask.add(width_of_least(hidden, curvature).times(best.mask.value()));
+  const TopicAttention beyond = at(best.mask.value() + best.mask.error());
+  best.sum.add(ErrorPart::enclosure(beyond.sum.value() - best.sum.value()));
   return best;
+}
+
+}  // namespace
+
+TopicAttention best_with_mask(const TopicLaw<double>& law, const BlockValue<double>& value) {
+  return least_over_mask(law, value, [&](double mask) { return best_at(law, value, mask); });
+}
+
+TopicAttention best_mask_at(const TopicLaw<double>& law, const BlockValue<double>& value,
+                            double sum) {
+  const double weight = sum / static_cast<double>(law.words);
+  return least_over_mask(law, value, [&](double mask) {
+    const MaskWeights<double> weights{mask, 1};
+    return TopicAttention{sum, Quantity(mask), landscape(law, value, weights)(weight, weight)};
+  });
 }
 
 RestrictedEnd restricted_end(const TopicLaw<double>& law, const BlockValue<double>& value,
@@ -198,19 +220,26 @@ FreeEnd free_end(const TopicLaw<double>& law, const BlockValue<double>& value, d
   const auto observed = [&](const char* name) {
     return [&rung, name](const Vector<double>& x) { return observed_at(rung, x, name); };
   };
+  const auto sum = [&](const Vector<double>& x) {
+    return observed("alpha")(x) + static_cast<double>(law.words - 1) * observed("beta")(x);
+  };
   double end = 1024 / attention_rate(law, key_width);
   FreeEnd found;
   for (int leg = 0; leg < most_legs; ++leg, end *= 2) {
     const Solved run(rung, {end / 3, 2 * end / 3, end}, second_stage_tolerance);
     const FreeEnd before = found;
-    found = {settling(run, observed("loss")), settling(run, observed("mask_weight"))};
-    const double moved = before.loss.value() - found.loss.value();
-    found.loss.add(ErrorPart::next_order(moved));
-    found.mask.add(ErrorPart::next_order(before.mask.value() - found.mask.value()));
     const Vector<double> rest = run.state(2) + way_to_rest(rung, run.state(2));
+    const auto ended = [&](const Quantity& earlier, const Functional& number) {
+      Quantity last = settling(run, number);
+      for (const double other : {earlier.value(), number(rest)}) {
+        last.add(ErrorPart::next_order(other - last.value()));
+      }
+      return last;
+    };
+    found = {ended(before.loss, observed("loss")), ended(before.mask, observed("mask_weight")),
+             ended(before.sum, sum)};
+    const double moved = before.loss.value() - found.loss.value();
     const double left = observed("loss")(rest) - found.loss.value();
-    found.loss.add(ErrorPart::next_order(left));
-    found.mask.add(ErrorPart::next_order(observed("mask_weight")(rest) - found.mask.value()));
     if (leg >= least_legs && std::max(std::fabs(moved), std::fabs(left)) < settled) break;
     rung.initial = kicked(run.state(2));
   }

@@ -9,15 +9,18 @@ namespace popgrad::topic::checks {
 /// Attention that is alike on all words of the topic of the query: g = alpha + (v - 1) beta with
 /// alpha = beta = g/v, the weight of [MASK] as a key of words, and the loss.
 struct TopicAttention {
-  double sum = 0;  ///< g
-  Quantity mask;   ///< 1 where [MASK] weighs as much as words of other topics; part: enclosure
+  Quantity sum;   ///< g; part enclosure: how it differs at the ends of that of `mask`
+  Quantity mask;  ///< 1 where [MASK] weighs as much as words of other topics; part: enclosure
   double loss = 0;
 };
 
-/// Least loss over g alone.
+/// Least loss over g only.
 TopicAttention best_attention(const TopicLaw<double>& law, const BlockValue<double>& value);
 /// Least loss over g and the weight of [MASK].
 TopicAttention best_with_mask(const TopicLaw<double>& law, const BlockValue<double>& value);
+/// Least loss over the weight of [MASK] only, at a g that stays.
+TopicAttention best_mask_at(const TopicLaw<double>& law, const BlockValue<double>& value,
+                            double sum);
 
 /// The end of the restricted flow of logits (ln alpha, ln beta, 0), from uniform attention. Parts:
 /// solver, and "next order": what the last of it changed, and what that leaves if it
@@ -39,6 +42,7 @@ RestrictedEnd restricted_end(const TopicLaw<double>& law, const BlockValue<doubl
 struct FreeEnd {
   Quantity loss;
   Quantity mask;  ///< weight of [MASK] over that of words of other topics, for words
+  Quantity sum;   ///< g
 };
 FreeEnd free_end(const TopicLaw<double>& law, const BlockValue<double>& value, double start_size,
                  double settled);

@@ -14,8 +14,9 @@ Attention restricted to logits (ln alpha, ln beta, 0) and trained on the frozen 
 at the certified optimum g* of g = alpha + (v - 1) beta, at the rate
   L''(g*) g*^2/(T v^2);
 free W_K and W_Q, started alike on all words, end lower, at the least loss over g and the weight of
-the [MASK] key.)",
+the [MASK] key, with g away from g* as well.)",
                 .reaches = {EvidenceKind::certified, EvidenceKind::numerical},
+                .false_version = "only-mask",
                 .reads = "block-reduced"};
 
 const Clause certified_end =
@@ -23,6 +24,7 @@ const Clause certified_end =
 const Clause last_rate = sheet.clause("at the rate there");
 const Clause lower = sheet.clause("free it ends lower");
 const Clause by_mask = sheet.clause("by the weight of [MASK]");
+const Clause sum_moves = sheet.clause("and a g for it");
 
 const Hypothesis words_kept = sheet.assume(
     {"a = 1 - (1 - p_c) p_m > 0", Basis::evaluated, "else there is no W_V of least norm"});
@@ -34,14 +36,20 @@ const Hypothesis several_topics = sheet.assume(
     {"several topics a document", Basis::evaluated, "of one, uniform attention is best already"});
 
 const Control deeper = sheet.control("deeper", "an optimum a tenth deeper below uniform attention");
-const Control farther = sheet.control("farther", "g* a tenth farther from uniform attention");
+const Control farther = sheet.control(
+    "farther", "g a tenth farther: from uniform attention, and of free W_K and W_Q from g*");
 const Control larger_rate = sheet.control("rate", "the last rate 10 % larger");
 const Control larger_gain = sheet.control("gain", "a gain by [MASK] 10 % larger");
-const Control larger_weight = sheet.control("mask-weight", "a weight of [MASK] 10 % larger");
+const Control larger_weight =
+    sheet.control("mask-weight", "a weight of [MASK] a tenth farther from 1");
 
-const Knob absent = sheet.knob(absent_knob(1, 2, 2));
+const Rival only_mask = sheet.rival(
+    "only-mask", "nothing but the weight of [MASK] moves where W_K and W_Q are free: g stays at g*",
+    "the weight of [MASK]");
+
+const Knob absent = sheet.knob(absent_knob(1, 8, 2));
 const Knob active = sheet.knob(active_knob(2, 4, 2));
-const Knob words = sheet.knob(words_knob(2, 4, 3));
+const Knob words = sheet.knob(words_knob(2, 10, 3));
 const Knob some_masked = sheet.knob(masking_knob(0.05, 0.5));
 const Knob some_kept = sheet.knob(keeping_knob(0.03, 0.5));
 const Knob some_replaced = sheet.knob(replacing_knob(0.01, 0.4));
@@ -67,13 +75,13 @@ Predicted predict(const TopicLaw<Rational>& law) {
   const double depth = p.uniform - p.restricted.loss;
   // The hull of the minimisers is as wide as the root of the tolerance.
   const Rational tolerance = Rational(depth * 1e-6);
-  const auto far = Rational(static_cast<int>(std::ceil(4 * p.restricted.sum)));
+  const auto far = Rational(static_cast<int>(std::ceil(4 * p.restricted.sum.value())));
   const Certificate found = certify_minimum(law, landscape(law, minimum_norm_value(law)),
                                             {Rational(0), far, Rational(0), far}, tolerance);
   p.loss = enclosed(found.lower, found.upper);
   p.sum = enclosed(found.minimisers.alpha_low, found.minimisers.alpha_high);
   const auto v = static_cast<double>(law.words);
-  const double weight = p.restricted.sum / v;  // on each word of the topic
+  const double weight = p.restricted.sum.value() / v;  // on each word of the topic
   p.rate = made.hessian(weight, weight)(0, 0) * weight * weight / static_cast<double>(law.topics);
   return p;
 }
@@ -98,8 +106,9 @@ void examine(const Setting& setting, Examination& it) {
   const Predicted claimed = predict(law);
   const auto v = static_cast<double>(law.words);
   const double depth = claimed.uniform - claimed.restricted.loss;
-  const double way = claimed.restricted.sum - v;
-  const RestrictedEnd end = restricted_end(close, value, claimed.restricted.sum);
+  const double best = claimed.restricted.sum.value();
+  const double way = best - v;
+  const RestrictedEnd end = restricted_end(close, value, best);
   it.judge(certified_end, equal("loss at the end of the restricted flow", end.loss, claimed.loss)
                               .in_units_of(depth)
                               .of_kind(EvidenceKind::certified)
@@ -112,11 +121,21 @@ void examine(const Setting& setting, Examination& it) {
                           .unless(larger_rate, times(1.1)));
   const double gain = claimed.restricted.loss - claimed.free.loss;
   const FreeEnd free = free_end(close, value, setting.value(start_size), gain / 1000);
+  const TopicAttention masked = best_mask_at(close, value, best);
   it.judge(lower, equal("loss by which free W_K and W_Q end lower",
                         Quantity(claimed.restricted.loss) - free.loss, gain)
-                      .unless(larger_gain, times(1.1)));
+                      .unless(larger_gain, times(1.1))
+                      .against(only_mask, claimed.restricted.loss - masked.loss));
+  const double change = claimed.free.mask.value() - 1;
   it.judge(by_mask, equal("weight of the [MASK] key at their end", free.mask, claimed.free.mask)
-                        .unless(larger_weight, times(1.1)));
+                        .in_units_of(std::fabs(change))
+                        .unless(larger_weight, 1 + 1.1 * change)
+                        .against(only_mask, masked.mask));
+  const double moved = claimed.free.sum.value() - best;
+  it.judge(sum_moves, equal("g at their end", free.sum, claimed.free.sum)
+                          .in_units_of(std::fabs(moved))
+                          .unless(farther, best + 1.1 * moved)
+                          .against(only_mask, best));
 }
 
 }  // namespace

@@ -11,15 +11,16 @@ Statement sheet{.id = "topic.two-stage",
                 .theorem = R"(
 Trained jointly from near zero, W_V relaxes first to its minimum-norm member, last at
   value_rate = 2 a^2 (T - tau)/(tau v T (T - 1)),  a = 1 - (1 - p_c) p_m,
-while W_K and W_Q stay small; they then grow at
+while W_K has made less than a tenth of its way; W_K and W_Q then grow at
   attention_rate = 2 p_c pi_1 (tau - 1)/(a v tau (T - 1) sqrt(d_a)),
 with pi_1 the frequency of a word of the document's topics, for any small size sigma of their start,
 so that at sigma/10 they are late by ln(10)/attention_rate. W_K W_K' - W_Q W_Q' is conserved.)",
                 .reaches = {EvidenceKind::numerical},
+                .false_version = "together",
                 .reads = "flow"};
 
 const Clause value_first = sheet.clause("W_V relaxes first, at value_rate");
-const Clause slower_before = sheet.clause("W_K grows slower till then");
+const Clause keys_wait = sheet.clause("W_K and W_Q small till then");
 const Clause then_keys = sheet.clause("then at attention_rate");
 const Clause later = sheet.clause("later from smaller sigma");
 const Clause conserved = sheet.clause("W_K W_K' - W_Q W_Q' conserved");
@@ -35,6 +36,14 @@ const Control larger_attention_rate = sheet.control("attention-rate", "attention
 const Control independent =
     sheet.control("independent", "topics drawn independently: T for T - 1 in both rates");
 const Control weighted = sheet.control("weighted", "W_K W_K' - 1.1 W_Q W_Q' conserved");
+const Control together =
+    sheet.control("together", "W_V, W_K and W_Q go their way at one time, not in two stages");
+
+const Rival triple =
+    sheet.rival("three-factors",
+                "a start from which the product of W_V, W_K and W_Q grows as a whole: stage 2 "
+                "comes after a time of 1/sigma",
+                "a rate");
 
 const Knob topics = sheet.knob(topics_knob(3, 5, 4));
 const Knob active = sheet.knob(active_knob(2, 3, 2));
@@ -149,11 +158,18 @@ struct Stages {
            (Quantity(std::log(small_logits)) - log(size)) / (Quantity(2) * rate_of_keys());
   }
 
-  // |W_K| over its start, when W_V has e^-8 of its way left.
-  [[nodiscard]] Quantity early_growth() const {
-    const double first = rung.initial.head(layout.queries()).norm();
+  // At the second save point: what is left of the way of W_V to its least norm, over that way, and
+  // |W_K| over that at the end.
+  [[nodiscard]] Quantity value_left() const {
+    const Matrix<double> least = expand(training.law, minimum_norm_value(training.law));
+    return run.at(1, [&](const Vector<double>& x) {
+      return (x.segment(layout.values(), least.size()) - least.reshaped()).norm() / least.norm();
+    });
+  }
+  [[nodiscard]] Quantity keys_made() const {
+    const double last = run.state(run.size() - 1).head(layout.queries()).norm();
     return run.at(1,
-                  [&](const Vector<double>& x) { return x.head(layout.queries()).norm() / first; });
+                  [&](const Vector<double>& x) { return x.head(layout.queries()).norm() / last; });
   }
 
   // Change of W_K W_K' - weight W_Q W_Q' from the start to the end, over |W_K|^2 at the end.
@@ -224,9 +240,13 @@ void examine(const Setting& setting, Examination& it) {
            equal("rate of W_V at the end of stage 1", stages.rate_of_value(), stages.value_rate)
                .unless(larger_value_rate, times(1.1))
                .unless(independent, times(fewer)));
-  it.judge(slower_before,
-           below("growth of |W_K| in stage 1, against its rate in stage 2", stages.early_growth(),
-                 std::exp(8 * stages.attention_rate / stages.value_rate)));
+  const Quantity left = stages.value_left();
+  it.judge(keys_wait, below("at the end of stage 1, below a tenth")
+                          .add("what W_V has left of its way", left, 0.1)
+                          .add("what W_K has made of its", stages.keys_made(), 0.1)
+                          .unless(together, [&] {
+                            return std::vector<Quantity>{left, Quantity(1) - left};
+                          }));
   it.judge(then_keys, equal("rate of W_K in stage 2, while it is small", stages.rate_of_keys(),
                             stages.attention_rate)
                           .unless(larger_attention_rate, times(1.1))
@@ -238,7 +258,8 @@ void examine(const Setting& setting, Examination& it) {
   it.judge(later, equal("delay of stage 2 at a tenth of sigma",
                         Stages(smaller, ratio).time_of_small() - stages.time_of_small(),
                         std::log(10.0) / stages.attention_rate)
-                      .unless(larger_attention_rate, times(1 / 1.1)));
+                      .unless(larger_attention_rate, times(1 / 1.1))
+                      .against(triple, Quantity(9) * stages.time_of_small()));
   it.judge(conserved,
            equal("drift of W_K W_K' - W_Q W_Q', over W_K W_K' at the end", stages.drift(1), 0)
                .in_units_of(1)

@@ -16,13 +16,16 @@ Under uniform attention W_V is optimal iff for numbers u_i its block sums and co
   W_i0              = -(b/a + u_i s)/p0,
 with p0 the frequency of [MASK] and
   a = 1 - (1 - p_c) p_m,  b = p_m p_r/(T v),  s = a/v + T b.
-A vanishing l2 penalty picks entries equal within blocks and
+Without a penalty entries may differ within blocks. A vanishing l2 penalty picks entries equal within
+blocks and
   u = -(1/a) (s b/p0^2 + 1/v)/(s^2/p0^2 + T/v),
 at a distance of first order in the penalty. With C = E[p p'] and c = E[p e_w'] over the frequencies p
 and words w of selected positions, a penalty lambda |W|^2 has
   W = c' (C + lambda I)^{-1},
 and without one the optimum of least norm is W = c' C^+, the gradient 2 (W C - c').)",
                 .reaches = {EvidenceKind::exact, EvidenceKind::numerical},
+                .no_rival = "the least of a quadratic loss, by its gradient and Hessian",
+                .false_version = "unique",
                 .reads = "optimum"};
 
 const Clause sums_and_column =
@@ -40,6 +43,8 @@ const Hypothesis masks_occur = sheet.assume("p0 > 0");
 const Control nothing_kept = sheet.control("nothing-kept", "1 - p_m in place of a");
 const Control no_pull = sheet.control("no-pull", "column 0 without u s");
 const Control larger_rank = sheet.control("rank", "a rank of T + 1");
+const Control unique = sheet.control(
+    "unique", "without a penalty, too, the W_V with a block a topic is the only optimal one");
 const Control blocks_alone =
     sheet.control("blocks-alone", "u = -1/(a T), least norm of the blocks alone");
 const Control half_penalty = sheet.control("half-penalty", "the optimum of half the penalty");
@@ -99,7 +104,8 @@ void judge_equations(const TopicLaw<Rational>& law, const Rational& lambda, std:
            identity("C, the Hessian of a row over 2, is positive semidefinite of rank T",
                     [&] { return semidefinite_of_rank(signs, law.topics); })
                .of_kind(EvidenceKind::exact)
-               .unless(larger_rank, [&] { return semidefinite_of_rank(signs, law.topics + 1); }));
+               .unless(larger_rank, [&] { return semidefinite_of_rank(signs, law.topics + 1); })
+               .unless(unique, [&] { return semidefinite_of_rank(signs, law.vocabulary()); }));
   const auto solves = [&](const Rational& used) {
     return is_optimal(law, expand(law, penalised_value(law, used)), lambda);
   };
