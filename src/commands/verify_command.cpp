@@ -57,10 +57,11 @@ int execute(const VerifyOptions& options, const Invocation& call) {
   }
   if (table) {
     std::fputs((v.surveys.empty() ? verdict_table(v) : survey_table(v)).c_str(), standard_output());
-    if (!options.verification.instance.empty()) {
+    if (options.details) {
+      std::fputs(verdict_details(v).c_str(), standard_output());
+    } else if (!options.verification.instance.empty()) {
       std::fputs(hypothesis_table(v).c_str(), standard_output());
     }
-    if (options.details) std::fputs(verdict_details(v).c_str(), standard_output());
   }
   if (v.finished < chosen.size()) {
     fmt::print(standard_error(),
