@@ -264,6 +264,8 @@ Action add_compare(CommandLine& app, const Invocation& call) {
   command->add_flag("--no-fit", options->no_fit,
                     "of runs that depart, do not look for the settings that would explain them");
   command->add_flag("--no-ladder", options->no_ladder, "do not try the other rungs on the runs");
+  command->introduce("compare " + example_rungs(call.theories) + " --t1 20",
+                     {"--with", "--map", "--clock", "--instance", "--output"});
   return [command, options, call]() -> int {
     options->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *options->common);

@@ -261,6 +261,8 @@ Action add_ladder(CommandLine& app, const Invocation& call) {
       {{"--save-at", "--digits", "--states"},
        "has no meaning here: a ladder is measured in double, at equally spaced times"},
       "distances as .csv; - is standard output");
+  command->introduce("ladder " + call.theories.front().model->name(),
+                     {"--instance", "--t1", "--runs", "--output", "--plot"});
   command->footer(
       "Where a rung needs a data law of a special form and no --instance is given, the step is "
       "made "

@@ -449,6 +449,8 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
                       "of a slice, in lengths of the parameters");
   command->add_option("--points", o->slice.points, Whole{within(2, 2000), "41"},
                       "of a slice in each direction");
+  command->introduce("landscape " + model_name + " -o minimum.json",
+                     {"--at", "--grid", "--around", "--output", "--plot"});
   if (!landscape.check.empty()) {
     command->footer("The certificate in -o FILE.json can be checked on its own: " +
                     landscape.check);

@@ -168,6 +168,7 @@ Action add_merge(CommandLine& app, const Invocation& call) {
   command->add_flag("-q,--quiet", *quiet, "no notes on standard error");
   auto same_results = std::make_shared<bool>(false);
   add_same_results(*command, *same_results);
+  command->introduce("merge sweep.csv");
   command->footer(
       "The command of the sweep without --shard then finds all cells there, with --plot to draw "
       "them.");

@@ -99,6 +99,8 @@ Action add_verify(CommandLine& app, const Invocation& call) {
           "README (- is standard output)")
       .kind("output file");
   command->add_flag("--details", o->details, "every piece of evidence with its bound and reason");
+  command->introduce("verify " + example_statement(call.theories) + " --details",
+                     {"--details", "--instance", "--set", "--seeds", "--json"});
   return [o, call] { return execute(*o, call); };
 }
 
