@@ -239,7 +239,7 @@ Action add_compare(CommandLine& app, const Invocation& call) {
       ->add_list("--with", options->with, "recorded runs: .csv, .npz or .jsonl, several by commas")
       .kind("input files");
   command->add_list("--map", options->map, "OBSERVABLE=COLUMN,..., t=COLUMN for the time");
-  command->add_list("--group", options->group, "columns that tell recorded runs apart");
+  command->add_list("--group", options->group, "columns that distinguish recorded runs");
   command->add_option(
       "--clock", options->clock,
       "time on our clock: a formula over the columns such as 'lr*step', or a factor "

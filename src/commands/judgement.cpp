@@ -50,7 +50,7 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
              tests.faults.size() + 1, tests.chance, of_named(tests),
              tests.predicted ? "the predicted law of a run" : "what other runs do");
   fmt::print(standard_output(), "{:<{}} {:>10} {:>24} {:>8} {:>6}  {}\n", "setting", widest,
-             "assumed", "estimate (95 %), if alone", "t", "bound", "would have been found (95 %)");
+             "assumed", "if the only fault (95 %)", "t", "bound", "would have been found (95 %)");
   for (const WholeRunTests::Fault& fault : tests.faults) {
     const double half = fault.test.half_width(0.05);
     const auto seen = [&](double runs) {

@@ -266,7 +266,7 @@ Action add_ladder(CommandLine& app, const Invocation& call) {
   command->footer(
       "Where a rung needs a data law of a special form and no --instance is given, the step is "
       "made "
-      "on an instance of that form, which is told.");
+      "on an instance of that form, which is printed.");
   return [command, o, call]() -> int {
     o->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *o->common);

@@ -165,7 +165,7 @@ TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
        "has no meaning here: the equation of a rung"},
       {"compare joma flow reduced --digits 30", "is for 'run'"},
       {"sweep joma reduced --over tau=1,2 --states", "a sweep keeps the ends of runs"},
-      {"landscape topic --runs 3", "looks at one end"},
+      {"landscape topic --runs 3", "only the end of one training"},
       {"", "no command is given"},
   };
   for (const auto& [words, expected] : cases) {

@@ -55,7 +55,7 @@ def _html_table(header: Sequence[str], rows: Sequence[Sequence[Any]], note: str 
 class Result:
     """What every result has.
 
-    ``text`` is what the command prints, ``notes`` what it says beside that, ``status`` its exit status,
+    ``text`` is what the command prints, ``notes`` what else it says, ``status`` its exit status,
     ``command`` the line that makes the result again (an instance given as a dictionary is the file
     ``instance`` there).
     """
