@@ -116,6 +116,34 @@ ParameterInfo text_info(const char* kind, const std::string& help) {
   return info;
 }
 
+// The help of a command: an example under its usage, and some options before the others.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter(const CLI::FormatterBase& like, std::string example,
+                std::vector<const CLI::Option*> first_options)
+      : example_(std::move(example)), first_options_(std::move(first_options)) {
+    column_width(like.get_column_width());
+  }
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    return CLI::Formatter::make_usage(app, std::move(name)) + "Example: popgrad " + example_ + "\n";
+  }
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override {
+    if (is_positional || group != "Options" || first_options_.empty()) {
+      return CLI::Formatter::make_group(std::move(group), is_positional, std::move(options));
+    }
+    std::erase_if(options, [&](const CLI::Option* option) {
+      return std::ranges::find(first_options_, option) != first_options_.end();
+    });
+    return CLI::Formatter::make_group("Main options", false, first_options_) +
+           CLI::Formatter::make_group("Other options", false, std::move(options));
+  }
+
+ private:
+  std::string example_;
+  std::vector<const CLI::Option*> first_options_;
+};
+
 bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
 
 // The command that the words name; nullptr if none.
@@ -479,6 +507,14 @@ void Command::remove_option(const std::string& name) {
 
 void Command::footer(const std::string& text) { app_->footer(text); }
 
+void Command::introduce(const std::string& example, const std::vector<std::string>& first_options) {
+  example_ = example;
+  first_options_.clear();
+  for (const std::string& name : first_options) first_options_.push_back(app_->get_option(name));
+  app_->formatter(
+      std::make_shared<HelpFormatter>(*app_->get_formatter(), example_, first_options_));
+}
+
 std::string Command::name() const { return app_->get_name(); }
 
 bool Command::parsed() const { return app_->parsed(); }
@@ -496,11 +532,22 @@ std::optional<Option> Command::find_option(const std::string& name) const {
   return Option(option, declared->second.get());
 }
 
+std::ptrdiff_t Command::place_in_help(const CLI::Option& option) const {
+  if (option.get_positional()) return -1;
+  return std::find(first_options_.begin(), first_options_.end(), &option) - first_options_.begin();
+}
+
 CommandText Command::describe() const {
-  CommandText text{
-      app_->get_name(), app_->get_description(), app_->get_footer(), {}, takes_parameters_};
+  CommandText text{app_->get_name(), app_->get_description(), example_, app_->get_footer(), {},
+                   takes_parameters_};
+  std::vector<const CLI::Option*> options;
   for (const CLI::Option* option : app_->get_options()) {
-    if (option->get_group().empty()) continue;
+    if (!option->get_group().empty()) options.push_back(option);
+  }
+  std::stable_sort(options.begin(), options.end(), [this](const auto* a, const auto* b) {
+    return place_in_help(*a) < place_in_help(*b);
+  });
+  for (const CLI::Option* option : options) {
     const auto declared = declared_.find(option);
     const bool flag = option->get_items_expected_max() == 0;
     OptionText own;
@@ -586,7 +633,11 @@ void CommandLine::parse(const std::vector<std::string>& words) {
   }
 }
 
-void CommandLine::example(const std::string& words) { example_ = words; }
+void CommandLine::example(const std::string& words) {
+  example_ = words;
+  app_->formatter(std::make_shared<HelpFormatter>(*app_->get_formatter(), example_,
+                                                  std::vector<const CLI::Option*>()));
+}
 
 std::string CommandLine::chosen() const { return app_->get_subcommands().front()->get_name(); }
 

@@ -4,6 +4,7 @@
 /// CLI11 is behind it, in command_line.cpp alone: its headers take longer to compile than a command
 /// does.
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -89,9 +90,10 @@ struct OptionText {
   ParameterInfo declared;
 };
 struct CommandText {
-  std::string name, help, footer;
-  std::vector<OptionText> options;  ///< without those that the help leaves out
-  bool takes_parameters = false;    ///< those of a model too
+  std::string name, help, example, footer;
+  std::vector<OptionText>
+      options;                    ///< as in the help: the first ones first, none that it leaves out
+  bool takes_parameters = false;  ///< those of a model too
 };
 struct ProgramText {
   std::string help, footer;
@@ -188,6 +190,9 @@ class Command {
 
   /// The text under the help.
   void footer(const std::string& text);
+  /// Words after the program's name that do something useful, for the head of the help; and the options
+  /// that the help shows first, by one of their names.
+  void introduce(const std::string& example, const std::vector<std::string>& first_options = {});
 
   std::string name() const;
   /// Whether it is among the words parsed.
@@ -203,8 +208,11 @@ class Command {
 
  private:
   Option declare(CLI::Option* option, DeclaredOption declared);
+  std::ptrdiff_t place_in_help(const CLI::Option& option) const;
 
   CLI::App* app_;
+  std::string example_;
+  std::vector<const CLI::Option*> first_options_;
   bool takes_parameters_ = false;
   std::map<const CLI::Option*, std::unique_ptr<DeclaredOption>> declared_;
 };
@@ -227,7 +235,8 @@ class CommandLine {
   ProgramText describe() const;
   /// The text under the help.
   void footer(const std::string& text);
-  /// What an error shows where no command is given.
+  /// Words after the program's name: for the head of the help, and for the error where no command is
+  /// given.
   void example(const std::string& words);
   /// Of the names of options in the help.
   void column_width(std::size_t width);

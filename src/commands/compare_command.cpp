@@ -239,7 +239,7 @@ Action add_compare(CommandLine& app, const Invocation& call) {
       ->add_list("--with", options->with, "recorded runs: .csv, .npz or .jsonl, several by commas")
       .kind("input files");
   command->add_list("--map", options->map, "OBSERVABLE=COLUMN,..., t=COLUMN for the time");
-  command->add_list("--group", options->group, "columns that tell recorded runs apart");
+  command->add_list("--group", options->group, "columns that distinguish recorded runs");
   command->add_option(
       "--clock", options->clock,
       "time on our clock: a formula over the columns such as 'lr*step', or a factor "
@@ -264,6 +264,8 @@ Action add_compare(CommandLine& app, const Invocation& call) {
   command->add_flag("--no-fit", options->no_fit,
                     "of runs that depart, do not look for the settings that would explain them");
   command->add_flag("--no-ladder", options->no_ladder, "do not try the other rungs on the runs");
+  command->introduce("compare " + example_rungs(call.theories) + " --t1 20",
+                     {"--with", "--map", "--clock", "--instance", "--output"});
   return [command, options, call]() -> int {
     options->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *options->common);

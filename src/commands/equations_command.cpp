@@ -49,6 +49,7 @@ Action add_equations(CommandLine& app, const Invocation& call) {
        "has no meaning here: the equation of a rung is the same however it is solved"});
   command->add_option("--format", *format, Choice{{notations.begin(), notations.end()}, "text"},
                       "notation");
+  command->introduce("equations " + example_rung(call.theories) + " --format latex");
   return [=]() -> int {
     common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *common);

@@ -115,6 +115,7 @@ Action add_error_ratios(CommandLine& app, const Invocation& call) {
   command->add_option("--jobs", o->request.jobs, Whole{any_jobs, "0"},
                       "threads of one examination; 0: all cores");
   command->add_flag("-q,--quiet", o->quiet, "no progress on standard error");
+  command->introduce("error-ratios " + example_statement(call.theories) + " --instances 5");
   command->footer(
       "Each instance is examined again with tighter solves, in 40 digits, with limits taken "
       "further, and with\n"

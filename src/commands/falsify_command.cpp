@@ -158,6 +158,8 @@ Action add_falsify(CommandLine& app, const Invocation& call) {
       .kind("output file");
   add_same_results(*command, o->same_results);
   command->add_flag("-q,--quiet", o->quiet, "no progress on standard error");
+  command->introduce("falsify " + example_statement(call.theories) + " --seconds 5",
+                     {"--seconds", "--seed", "--control", "--controls", "--output"});
   command->footer(
       "A miss counts only if a second examination of the same instance confirms it: tighter "
       "solves, "

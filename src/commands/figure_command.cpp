@@ -18,6 +18,14 @@ namespace popgrad::cli {
 
 namespace {
 
+// The first that needs no data of the user's.
+std::string example_figure(Theories theories) {
+  for (const FigureInfo& figure : figures(theories)) {
+    if (!figure.needs_data) return figure.name;
+  }
+  return "NAME";
+}
+
 // The figure named in the words, whose parameters become flags; empty: none.
 std::string figure_in(const Invocation& call) {
   for (const FigureInfo& figure : figures(call.theories)) {
@@ -54,6 +62,7 @@ Action add_figure(CommandLine& app, const Invocation& call) {
     add_parameter_flags(*command, figure_parameters(call.theories, named), "Parameters of " + named,
                         typed);
   }
+  command->introduce("figure " + example_figure(call.theories) + " -o figures");
   command->footer("popgrad figure NAME --help lists the parameters that a figure reads.");
   return [request, call, typed]() -> int {
     std::vector<std::string> names;

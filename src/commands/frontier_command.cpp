@@ -239,6 +239,11 @@ Action add_frontier(CommandLine& app, const Invocation& call) {
                    "hypothesis gets all three with data and gnuplot script")
       .kind("output file");
   command->add_flag("-q,--quiet", o->quiet, "no progress on standard error");
+  const auto has_frontier = [](const Statement& s) {
+    return std::ranges::any_of(s.knobs, [](const Knob& knob) { return !knob.breaks.empty(); });
+  };
+  command->introduce("frontier " + example_statement(call.theories, has_frontier),
+                     {"--hypothesis", "--instances", "--within", "--output", "--plot"});
   return [o, call] { return execute(*o, call); };
 }
 

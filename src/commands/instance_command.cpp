@@ -69,6 +69,9 @@ Action add_instance(CommandLine& app, const Invocation& call) {
                       "KNOB=VALUE of the instance (repeatable; see 'popgrad list ID')");
   command->add_option("-o,--output", o->output, "file, .json (default -: standard output)")
       .kind("output file");
+  const auto reads_file = [](const Statement& s) { return !s.reads.empty(); };
+  command->introduce("instance " + example_statement(call.theories, reads_file) +
+                     " --seed 2 -o instance.json");
   command->footer(
       "Of a statement that reads no file it prints the options of verify that make the instance, "
       "with exit status 2.");

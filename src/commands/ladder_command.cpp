@@ -261,10 +261,12 @@ Action add_ladder(CommandLine& app, const Invocation& call) {
       {{"--save-at", "--digits", "--states"},
        "has no meaning here: a ladder is measured in double, at equally spaced times"},
       "distances as .csv; - is standard output");
+  command->introduce("ladder " + call.theories.front().model->name(),
+                     {"--instance", "--t1", "--runs", "--output", "--plot"});
   command->footer(
       "Where a rung needs a data law of a special form and no --instance is given, the step is "
       "made "
-      "on an instance of that form, which is told.");
+      "on an instance of that form, which is printed.");
   return [command, o, call]() -> int {
     o->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *o->common);

@@ -419,7 +419,7 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
   o->common = add_common_options(
       *command, {{model_name}, call.theories, call.program},
       {{"--runs", "--save", "--save-at", "--digits", "--states", "--no-events"},
-       "has no meaning here: of a training --around looks at one end, in double"},
+       "has no meaning here: --around uses only the end of one training, in double"},
       "points, grid and certificate as .json, points and grid as .csv; - is standard output");
   for (const ParameterInfo& own : landscape.parameters) {
     if (command->find_option("--" + own.name)) command->remove_option("--" + own.name);
@@ -449,6 +449,8 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
                       "of a slice, in lengths of the parameters");
   command->add_option("--points", o->slice.points, Whole{within(2, 2000), "41"},
                       "of a slice in each direction");
+  command->introduce("landscape " + model_name + " -o minimum.json",
+                     {"--at", "--grid", "--around", "--output", "--plot"});
   if (!landscape.check.empty()) {
     command->footer("The certificate in -o FILE.json can be checked on its own: " +
                     landscape.check);

@@ -47,6 +47,7 @@ void list_statements(Theories theories, const std::string& pattern) {
 
 Action add_list(CommandLine& app, const Invocation& call) {
   Command* command = app.add_subcommand("list", "models, rungs, parameters, statements, figures");
+  command->introduce("list " + call.theories.front().model->name());
   auto model = std::make_shared<std::string>();
   command->add_option("model", *model,
                       "of this model, or one statement by its id; without it, of all models");

@@ -65,7 +65,8 @@ std::string manual_page(const CommandLine& app) {
     for (const OptionText& option : command.options) {
       if (option.positional) usage += " " + option.names;
     }
-    fmt::format_to(out, ".SS {}\n{}\n", roff(usage), roff(command.help));
+    fmt::format_to(out, ".SS {}\n{}. Example:\n.PP\n.B popgrad {}\n", roff(usage),
+                   roff(command.help), roff(command.example));
     for (const OptionText& option : command.options) {
       fmt::format_to(out, ".TP\n.B {}{}{}\n{}\n", roff(option.names),
                      option.value.empty() ? "" : " ", roff(option.value), roff(option.help));

@@ -32,7 +32,7 @@ std::map<std::size_t, Shard> shards_beside(const fs::path& output) {
     const auto [at, added] = found.emplace(shard->number, *shard);
     if (added || at->second.of == shard->of) continue;
     reject(popgrad_merge, "output", output.string(),
-           fmt::format("has shards of two sweeps beside it: {} is one of {}, {} one of {}; remove "
+           fmt::format("has shards of two sweeps next to it: {} is one of {}, {} one of {}; remove "
                        "those of the other",
                        at->second.file(output).string(), at->second.of,
                        shard->file(output).string(), shard->of));
@@ -60,7 +60,7 @@ std::map<std::size_t, SweepNote> notes_of(const std::map<std::size_t, Shard>& sh
     const std::optional<SweepNote> note = read_note(note_of(file));
     if (!note || !note->shard || note->shard->number != number || note->shard->of != shard.of) {
       reject(popgrad_merge, "output", output.string(),
-             fmt::format("has a shard that does not tell what made it: {}; remove it, and make it "
+             fmt::format("has a shard without a record of its command: {}; remove it, and make it "
                          "again",
                          file.string()));
     }
@@ -68,23 +68,23 @@ std::map<std::size_t, SweepNote> notes_of(const std::map<std::size_t, Shard>& sh
     const SweepNote& first = notes.begin()->second;
     const std::string other = first.shard->file(output).string();
     if (!same_sweep(*note, first)) {
-      reject(
-          popgrad_merge, "output", output.string(),
-          fmt::format("has shards of two sweeps beside it: {} by '{}' and {} by '{}'; remove those "
-                      "of one",
-                      other, command_of_shard(call, first, *first.shard), file.string(),
-                      command_of_shard(call, *note, shard)));
+      reject(popgrad_merge, "output", output.string(),
+             fmt::format(
+                 "has shards of two sweeps next to it: {} by '{}' and {} by '{}'; remove those "
+                 "of one",
+                 other, command_of_shard(call, first, *first.shard), file.string(),
+                 command_of_shard(call, *note, shard)));
     }
     const std::string changed = first_difference(note->files, first.files);
     if (!changed.empty()) {
       reject(popgrad_merge, "output", output.string(),
-             fmt::format("has shards made with two contents of {} beside it: {} and {}; remove "
+             fmt::format("has shards made with two contents of {} next to it: {} and {}; remove "
                          "those of one",
                          changed, other, file.string()));
     }
     if (note->versions != first.versions && !same_results) {
       reject(popgrad_merge, "output", output.string(),
-             fmt::format("has shards made by popgrad {} and by {} beside it: {} and {}; give "
+             fmt::format("has shards made by popgrad {} and by {} next to it: {} and {}; give "
                          "--same-results if both compute the same, or remove those of one",
                          fmt::join(first.versions, ", "), fmt::join(note->versions, ", "), other,
                          file.string()));
@@ -92,7 +92,7 @@ std::map<std::size_t, SweepNote> notes_of(const std::map<std::size_t, Shard>& sh
   }
   if (notes.empty()) {
     reject(popgrad_merge, "output", output.string(),
-           fmt::format("has no shards beside it (such as {}); make them by 'popgrad sweep ... "
+           fmt::format("has no shards next to it (such as {}); make them by 'popgrad sweep ... "
                        "--shard I/N -o {}'",
                        Shard{1, 4}.file(output).filename().string(), output.string()));
   }
@@ -135,7 +135,7 @@ int merge(const fs::path& output, bool quiet, bool same_results, const Invocatio
   for (const StoredRows& part : parts) {
     if (part.header == parts.front().header) continue;
     reject(popgrad_merge, "output", output.string(),
-           "has shards of two headers beside it; make them again");
+           "has shards of two headers next to it; make them again");
   }
   SweepRows rows(popgrad_merge, output, whole, sweep.cells, same_results);
   rows.set_header(parts.front().header);
@@ -162,12 +162,13 @@ Action add_merge(CommandLine& app, const Invocation& call) {
       app.add_subcommand("merge", "the shards of a sweep as the table that one process would make");
   auto output = std::make_shared<fs::path>();
   command
-      ->add_option("output", *output, "NAME.csv, as the shards' -o; NAME.I-of-N.csv are beside it")
+      ->add_option("output", *output, "NAME.csv, as the shards' -o; NAME.I-of-N.csv are next to it")
       .required();
   auto quiet = std::make_shared<bool>(false);
   command->add_flag("-q,--quiet", *quiet, "no notes on standard error");
   auto same_results = std::make_shared<bool>(false);
   add_same_results(*command, *same_results);
+  command->introduce("merge sweep.csv");
   command->footer(
       "The command of the sweep without --shard then finds all cells there, with --plot to draw "
       "them.");

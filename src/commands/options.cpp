@@ -220,8 +220,8 @@ std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invoca
   command
       .add_option("--plot", o->plot,
                   "picture of the result: FILE.svg, FILE.png, FILE.pdf, or a folder for all "
-                  "three with data and gnuplot script; alone it leaves out the "
-                  "table on standard output")
+                  "three with data and gnuplot script; without -o no "
+                  "table is printed")
       .kind("output file");
   command.add_flag("-q,--quiet", o->quiet, "no notes and no progress on standard error");
   // No heading: CLI11 leaves them out of the help, and still knows them.

@@ -355,6 +355,8 @@ Action add_report(CommandLine& app, const Invocation& call) {
   command->add_flag("--no-ladders", o->no_ladders, "leave out what each assumption costs");
   command->add_flag("--no-cache", o->no_cache,
                     "make all parts anew, and keep none for the next report");
+  command->introduce("report " + example_statements(call.theories) + " -o report.html",
+                     {"--output", "--figures", "--seeds", "--full", "--no-ladders"});
   command->footer(
       "The page is written anew after every part, so an interrupted one holds what was there. "
       "Parts "

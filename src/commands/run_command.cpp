@@ -484,6 +484,8 @@ Action add_run(CommandLine& app, const Invocation& call) {
       .kind("input file");
   add_same_results(*command, options->same_results);
   add_correlations_option(*command, *options);
+  command->introduce("run " + example_rung(call.theories) + " --t1 20 -o -",
+                     {"--instance", "--t1", "--eta", "--runs", "--output"});
   command->footer(
       "'popgrad run MODEL --help' lists the parameters of the model too.\n"
       "Under mpirun (a build with POPGRAD_MPI) the first process gives out the runs of an ensemble "

@@ -60,9 +60,20 @@ std::string example_rung(Theories theories) {
   return fmt::format("{} {}", model.name(), flow == rungs.end() ? "RUNG" : flow->name);
 }
 
-std::string example_statement(Theories theories) {
-  const std::vector<const Statement*> all = statements(theories);
-  return all.empty() ? "MODEL.SUBJECT" : all.front()->id;
+std::string example_rungs(Theories theories) {
+  const Model& model = *theories.front().model;
+  for (const LadderStep& step : model.ladder()) {
+    if (walks(find_rung(model, step.finer)) || walks(find_rung(model, step.coarser))) continue;
+    return fmt::format("{} {} {}", model.name(), step.finer, step.coarser);
+  }
+  return model.name() + " RUNG RUNG";
+}
+
+std::string example_statement(Theories theories, const std::function<bool(const Statement&)>& fit) {
+  for (const Statement* statement : statements(theories)) {
+    if (fit(*statement)) return statement->id;
+  }
+  return "MODEL.SUBJECT";
 }
 
 std::string example_statements(Theories theories) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,12 @@ bool matches(const std::string& pattern, const std::string& id);
 std::string example_model(Theories theories);
 /// "MODEL RUNG", of a flow.
 std::string example_rung(Theories theories);
-/// "MODEL.SUBJECT".
-std::string example_statement(Theories theories);
+/// "MODEL FINER COARSER", neighbours that are solved.
+std::string example_rungs(Theories theories);
+/// "MODEL.SUBJECT", of the first statement that is `fit`.
+std::string example_statement(
+    Theories theories,
+    const std::function<bool(const Statement&)>& fit = [](const Statement&) { return true; });
 /// "'MODEL.*'".
 std::string example_statements(Theories theories);
 

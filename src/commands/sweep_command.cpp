@@ -9,6 +9,7 @@
 #include "commands/host.hpp"
 #include "commands/interrupt.hpp"
 #include "commands/progress.hpp"
+#include "commands/statement_choice.hpp"
 #include "commands/sweep_grid.hpp"
 #include "commands/sweep_picture.hpp"
 #include "commands/sweep_rows.hpp"
@@ -301,6 +302,8 @@ Action add_sweep(CommandLine& app, const Invocation& call) {
                       "I/N: only the cells I, I + N, ... (counted from 1), into "
                       "NAME.I-of-N.csv; 'popgrad merge NAME.csv' puts them together");
   add_same_results(*command, o->same_results);
+  command->introduce("sweep " + example_rung(call.theories) + " --over t1=5,10,20 -o sweep.csv",
+                     {"--over", "--success", "--runs", "--instance", "--output"});
   command->footer(
       "A sweep that was interrupted goes on when the same command is given again.\n"
       "As an array of N Slurm jobs, sbatch --array=0-(N-1): --shard $((SLURM_ARRAY_TASK_ID + "

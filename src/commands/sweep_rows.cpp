@@ -152,7 +152,7 @@ void SweepRows::take_over(bool same_results) {
     if (fs::exists(output_)) {
       refuse("holds something that another command made; remove it, or name another file");
     }
-    refuse("has rows of another command beside it in " + journal_of(output_).string() +
+    refuse("already has a journal written by another command: " + journal_of(output_).string() +
            "; remove that, or name another file");
   }
   const std::string file = first_difference(there->files, note_.files);

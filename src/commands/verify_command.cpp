@@ -57,10 +57,11 @@ int execute(const VerifyOptions& options, const Invocation& call) {
   }
   if (table) {
     std::fputs((v.surveys.empty() ? verdict_table(v) : survey_table(v)).c_str(), standard_output());
-    if (!options.verification.instance.empty()) {
+    if (options.details) {
+      std::fputs(verdict_details(v).c_str(), standard_output());
+    } else if (!options.verification.instance.empty()) {
       std::fputs(hypothesis_table(v).c_str(), standard_output());
     }
-    if (options.details) std::fputs(verdict_details(v).c_str(), standard_output());
   }
   if (v.finished < chosen.size()) {
     fmt::print(standard_error(),
@@ -98,6 +99,8 @@ Action add_verify(CommandLine& app, const Invocation& call) {
           "README (- is standard output)")
       .kind("output file");
   command->add_flag("--details", o->details, "every piece of evidence with its bound and reason");
+  command->introduce("verify " + example_statement(call.theories) + " --details",
+                     {"--details", "--instance", "--set", "--seeds", "--json"});
   return [o, call] { return execute(*o, call); };
 }
 

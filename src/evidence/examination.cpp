@@ -81,12 +81,14 @@ Judged judge_place(Relation relation, const Quantity& deviation, double scale) {
   return found;
 }
 
-// Violated is worst, then undecided, then what is nearest to its bound.
+// Violated is worst, then undecided.
+int rank_of(Verdict verdict) {
+  return verdict == Verdict::violated ? 2 : verdict == Verdict::inconclusive ? 1 : 0;
+}
+
+// Of one verdict, what is nearest to its bound.
 bool worse(const Judged& a, const Judged& b) {
-  const auto rank = [](Verdict v) {
-    return v == Verdict::violated ? 2 : v == Verdict::inconclusive ? 1 : 0;
-  };
-  if (rank(a.verdict) != rank(b.verdict)) return rank(a.verdict) > rank(b.verdict);
+  if (a.verdict != b.verdict) return rank_of(a.verdict) > rank_of(b.verdict);
   const auto miss = [](const Judged& j) { return (j.distance - j.allowed) / j.scale; };
   return miss(a) > miss(b);
 }
@@ -139,7 +141,7 @@ Evidence worst_place(const Comparison& c, const std::vector<Quantity>& measured,
   const double neglected = deviation.error("next order");
   if (c.relation == Relation::equal && worst.verdict == Verdict::holds && neglected > 0 &&
       worst.distance > worst.allowed - neglected) {
-    item.detail += "; differs for certain, by less than the next order";
+    item.detail += "; a significant difference, within the next order";
   }
   if (worst.verdict == Verdict::inconclusive) {
     item.detail +=
@@ -233,6 +235,14 @@ double relative_margin(const Evidence& item) {
   // An identity measures nothing: its truth is all there is.
   if (item.measured == 0 && item.allowed == 0) return item.verdict == Verdict::holds ? 1 : -1;
   return (item.allowed - item.measured) / margin_unit(item);
+}
+
+double share_of_allowed(const Evidence& item) {
+  if (item.kind == EvidenceKind::report || (item.measured == 0 && item.allowed == 0)) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  if (item.allowed > 0) return item.measured / item.allowed;
+  return std::copysign(std::numeric_limits<double>::infinity(), item.measured);
 }
 
 Evidence bounded(EvidenceKind kind, std::string what, double measured, double allowed,
@@ -473,13 +483,13 @@ Examination Examination::within(double share) const {
 }
 
 const Evidence* Examination::tightest() const {
+  const auto key = [](const Evidence& item) {
+    return std::pair(rank_of(item.verdict), share_of_allowed(item));
+  };
   const Evidence* found = nullptr;
   for (const Evidence& item : evidence) {
-    const bool has_bound = item.kind != EvidenceKind::report &&
-                           item.kind != EvidenceKind::symbolic && !item.reason.empty() &&
-                           (item.measured != 0 || item.allowed != 0);
-    if (!has_bound) continue;
-    if (found == nullptr || relative_margin(item) < relative_margin(*found)) found = &item;
+    if (std::isnan(share_of_allowed(item))) continue;
+    if (found == nullptr || key(item) > key(*found)) found = &item;
   }
   return found;
 }

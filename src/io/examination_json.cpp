@@ -22,12 +22,14 @@ Json hypothesis_json(const EvaluatedHypothesis& h) {
 
 Json evidence_json(const Evidence& item) {
   const double margin = relative_margin(item);
+  const double share = share_of_allowed(item);
   return {{"kind", name_of(item.kind)},
           {"what", item.what},
           {"clause", item.clause},
           {"verdict", name_of(item.verdict)},
           {"measured", json_number(item.measured)},
           {"allowed", json_number(item.allowed)},
+          {"of_allowed", std::isfinite(share) ? json_number(share) : Json(nullptr)},
           {"margin", std::isnan(margin) ? Json(nullptr) : json_number(margin)},
           {"unit", json_number(margin_unit(item))},
           {"reason", item.reason},

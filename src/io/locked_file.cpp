@@ -25,7 +25,7 @@ LockedFile::LockedFile(std::string_view where, fs::path file, const fs::path& ou
   while (true) {
     file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (file_ < 0) {
-      refuse(fmt::format("has {} beside it, which cannot be written ({})", path_.string(),
+      refuse(fmt::format("has {} next to it, which cannot be written ({})", path_.string(),
                          std::strerror(errno)));
     }
     // Folders that have no locks are written without.

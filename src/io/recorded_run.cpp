@@ -160,11 +160,11 @@ std::vector<RecordedRun> runs_of(const Table& table, const RecordedLayout& layou
     }
     if (!run.t.empty() && t <= run.t.back()) {
       const std::string advice =
-          layout.group.empty() ? "name the columns that tell runs apart with --group"
+          layout.group.empty() ? "name with --group the columns that distinguish runs"
           : t == run.t.back()
-              ? "remove one of the two, or name with --group another column that tells runs apart"
+              ? "remove one of the two, or name with --group another column that distinguishes runs"
               : "put the rows of each run in order of time, or name with --group another column "
-                "that tells runs apart";
+                "that distinguishes runs";
       reject(file, "time", fmt::format("{:g}", t),
              fmt::format("in row {} does not come after the {:g} in row {} of the same run; {}",
                          row + 1, run.t.back(), last_rows[at->second] + 1, advice));

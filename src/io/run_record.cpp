@@ -131,7 +131,7 @@ std::string to_csv(const RunRecord<T>& record) {
 
 template <class T>
 std::string to_json_text(const RunRecord<T>& record) {
-  Json document = json_document("run/1", record.earlier_versions);
+  Json document = json_document("run/2", record.earlier_versions);
   document["command"] = record.command;
   document["model"] = record.model;
   document["rung"] = record.rung;

@@ -419,7 +419,7 @@ std::string catalogue_json(Theories theories) {
     for (const Erratum& erratum : theory.errata) errata.push_back(erratum.name);
     models.push_back(std::move(own));
   }
-  Json document = json_document("catalogue/1");
+  Json document = json_document("catalogue/2");
   document["models"] = std::move(models);
   return document.dump(1) + "\n";
 }

@@ -10,15 +10,6 @@
 namespace popgrad {
 namespace {
 
-std::string numbers_of(const Evidence& item) {
-  std::string text = item.detail;
-  if (item.measured != 0 || item.allowed != 0) {
-    text += fmt::format("{}off by {:.3g}, allowed {:.3g} ({})", text.empty() ? "" : "; ",
-                        item.measured, item.allowed, item.reason);
-  }
-  return text;
-}
-
 std::string hypothesis_text(const EvaluatedHypothesis& h) {
   const char* met = h.met == Truth::yes ? "met" : h.met == Truth::no ? "not met" : "undecided";
   return fmt::format("{}: {} ({}{}{})", h.text, met, name_of(h.basis),
@@ -33,7 +24,7 @@ std::string evidence_text(const Evidence& item, bool of_paper) {
                        item.detail.empty() ? "" : "; " + item.detail);
   }
   const Verdict wanted = of_paper ? Verdict::violated : Verdict::holds;
-  const std::string numbers = numbers_of(item);
+  const std::string numbers = numbers_text(item);
   return fmt::format("{}: {}{}{}{}{}", item.what, of_paper ? "the paper's is " : "",
                      item.verdict == wanted ? "" : "NOT ", of_paper ? "refuted" : "shown",
                      numbers.empty() ? "" : ": ", numbers);
@@ -94,7 +85,7 @@ std::string errata_json(const std::vector<ExaminedErratum>& all) {
     item["refined"] = found.refined;
     list.push_back(std::move(item));
   }
-  Json document = json_document("errata/1");
+  Json document = json_document("errata/2");
   document["errata"] = std::move(list);
   return document.dump(1) + "\n";
 }

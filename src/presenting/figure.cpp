@@ -42,10 +42,8 @@ std::vector<ParameterInfo> parameters_of(const Found& figure) {
 Parameters completed(const Found& figure, const Parameters& given) {
   const FigureInfo& info = figure.maker.info;
   if (info.parameters.empty() && !given.values().empty()) {
-    reject(
-        "popgrad figure " + info.name, "parameter", given.values().entries().front().name,
-        "is not read by it: it has fixed parameters; 'popgrad figure NAME --help' tells those of "
-        "a figure");
+    reject("popgrad figure " + info.name, "parameter", given.values().entries().front().name,
+           "is not read: this figure has fixed parameters");
   }
   Parameters all(figure.theory.model->name(), given.values());
   const std::vector<ParameterInfo> read = parameters_of(figure);

@@ -72,7 +72,7 @@ std::string text_of_tests(const Judgement& judgement) {
       judgement.settings.size() + 1, judgement.chance, of_named(judgement),
       judgement.predicted_weights ? "the predicted law of a run" : "what other runs do");
   text += fmt::format("{:<{}} {:>10} {:>24} {:>8} {:>6}  {}\n", "setting", widest, "assumed",
-                      "estimate (95 %), if alone", "t", "bound", "would have been found (95 %)");
+                      "if the only fault (95 %)", "t", "bound", "would have been found (95 %)");
   for (const SettingTest& test : judgement.settings) text += row_of(test, widest);
   if (judgement.assumed_batch > 0) {
     const Share& batch = judgement.batch;

@@ -40,6 +40,12 @@ std::size_t refuted(const Finding& finding) {
       [](const auto& control) { return control.second.verdict() == Verdict::violated; }));
 }
 
+// Blank where nothing is allowed and nothing is off.
+double finite_share(const Evidence& item) {
+  const double share = share_of_allowed(item);
+  return std::isinf(share) && share < 0 ? none : share;
+}
+
 std::string row_of_verdicts(const Finding& f) {
   const Statement& s = *f.statement;
   std::set<EvidenceKind> kinds;
@@ -48,13 +54,13 @@ std::string row_of_verdicts(const Finding& f) {
   }
   std::string names;
   for (const EvidenceKind kind : kinds) names += (names.empty() ? "" : ", ") + name_of(kind);
-  const Evidence* nearest = f.examination.nearest_to_failing();
+  const Evidence* tightest = f.examination.tightest();
   HtmlTable table = table_of_verdicts();
   table.cell(statement_link(s.id))
       .cell(verdict_mark(f.verdict, f.lacks_data))
       .cell(math_html(s.claim))
       .cell(html_text(names))
-      .number(nearest == nullptr ? none : relative_margin(*nearest), "{:.3g}")
+      .number(tightest == nullptr ? none : finite_share(*tightest), "{:.2g}")
       .cell(f.lacks_data ? std::string{} : fmt::format("{}/{}", refuted(f), f.controls.size()))
       .number(f.lacks_data ? none : f.seconds, "{:.2f}")
       .end_row();
@@ -85,6 +91,7 @@ void add_evidence(const Examination& examination, std::string_view clause, HtmlT
         .cell(told ? std::string{} : verdict_mark(item.verdict))
         .number(identity && !told ? none : item.measured, "{:.4g}")
         .number(told || identity ? none : item.allowed, "{:.4g}")
+        .number(finite_share(item), "{:.2g}")
         .cell(math_html(item.reason + (item.reason.empty() || item.detail.empty() ? "" : "; ") +
                         item.detail))
         .end_row();
@@ -93,8 +100,8 @@ void add_evidence(const Examination& examination, std::string_view clause, HtmlT
 
 // Under each clause what decides it; what decides none comes last.
 std::string evidence_table(const Finding& f) {
-  HtmlTable table("Evidence",
-                  {"clause", "what", "kind", "verdict", "measured", "allowed", "explanation"});
+  HtmlTable table("Evidence", {"clause", "what", "kind", "verdict", "off", "allowed", "off/allowed",
+                               "explanation"});
   for (const Clause& clause : f.statement->clauses) add_evidence(f.examination, clause.text, table);
   add_evidence(f.examination, {}, table);
   return table.html(false);
@@ -229,11 +236,9 @@ Judged judged(const Finding& finding) {
 }
 
 HtmlTable table_of_verdicts() {
-  return {
-      fmt::format("One row a statement; a click on a header sorts. Margin, of the evidence nearest "
-                  "to failing: {}.",
-                  meaning_of_margins),
-      {"statement", "verdict", "claim", "evidence", "margin", "controls", "seconds"}};
+  return {fmt::format("One row a statement; a click on a header sorts. Off/allowed: {}.",
+                      meaning_of_worst),
+          {"statement", "verdict", "claim", "evidence", "off/allowed", "controls", "seconds"}};
 }
 
 HtmlTable table_of_power() {

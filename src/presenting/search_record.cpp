@@ -83,11 +83,8 @@ std::string search_table(const std::vector<SearchRecord>& records, const std::st
       text += fmt::format("  counterexample at {}\n    {}\n", point_text(*r.shrunk),
                           confirmation_text(found.confirmation));
       if (const Evidence* item = found.examination.nearest_to_failing()) {
-        const bool measured = item->measured != 0 || item->allowed != 0;
-        text += fmt::format(
-            "    {}{}{}\n", item->what,
-            measured ? fmt::format(": {:.6g}, allowed {:.6g}", item->measured, item->allowed) : "",
-            item->detail.empty() ? "" : "; " + item->detail);
+        const std::string numbers = numbers_text(*item);
+        text += fmt::format("    {}{}{}\n", item->what, numbers.empty() ? "" : ": ", numbers);
       }
       text += fmt::format("    {}\n", reproduction_line(program, *record.statement, r.shrunk->seed,
                                                         r.shrunk->point));

@@ -28,31 +28,27 @@ std::string evidence_kinds(const Examination& examination) {
   return text;
 }
 
-std::string percent_text(double share) {
-  const double percent = 100 * share;
-  return std::fabs(percent) < 0.95 ? fmt::format("{:.1g} %", percent)
-                                   : fmt::format("{:.0f} %", percent);
+constexpr std::string_view column_of_worst = "off/allowed";
+
+// "0.43", "-35", with as many digits as keep it on its side of 1; "exact" on the right side of an
+// inequality between exact numbers.
+std::string share_text(double share) {
+  if (std::isinf(share) && share < 0) return "exact";
+  for (int digits = 2;; ++digits) {
+    std::string text = fmt::format("{:.{}g}", share, digits);
+    if (digits == 17 || (text != "1" && text != "-1")) return text;
+  }
 }
 
-// The margin with the numbers that it is made of, to the digits that the table's needs.
-std::string margin_of(const Evidence& item) {
-  const double margin = relative_margin(item);
-  if (std::isnan(margin)) return {};
-  return fmt::format("; margin {} = ({:.6g} - {:.6g})/{:.6g}", percent_text(margin), item.allowed,
-                     item.measured, margin_unit(item));
-}
-
-// How far inside its bound the comparison nearest to failing is: of an equality, the share of the
-// bound that is left; of an inequality, the share of the numbers compared. The bound's largest part
-// tells what to refine.
-std::string margin(const Finding& finding) {
+// The comparison that is nearest to failing, in units of what is allowed, and the largest part of
+// that: what to refine.
+std::string worst(const Finding& finding) {
   const Examination& examination = finding.examination;
   // Outside of its hypotheses a claim has no bound to keep.
   if (finding.verdict == Verdict::not_applicable) return "-";
   const Evidence* tightest = examination.tightest();
-  if (tightest == nullptr) return "identity";
-  if (std::isnan(relative_margin(*tightest))) return "-";
-  const std::string share = percent_text(relative_margin(*tightest));
+  if (tightest == nullptr) return examination.evidence.empty() ? "-" : "identity";
+  const std::string share = share_text(share_of_allowed(*tightest));
   return tightest->largest_part.empty() ? share
                                         : fmt::format("{} ({})", share, tightest->largest_part);
 }
@@ -133,11 +129,26 @@ std::string evidence_lines(const Examination& examination, std::string_view clau
       text += fmt::format("{}{:<12} {:<13} {}: {:.4g}", indent, name_of(item.kind), "", item.what,
                           item.measured);
     } else {
-      text += fmt::format("{}{:<12} {:<13} {}: {:.4g} <= {:.4g} ({}){}", indent, name_of(item.kind),
-                          name_of(item.verdict), item.what, item.measured, item.allowed,
-                          item.reason, margin_of(item));
+      text += fmt::format("{}{:<12} {:<13} {}: {}\n", indent, name_of(item.kind),
+                          name_of(item.verdict), item.what, numbers_text(item));
+      continue;
     }
     text += item.detail.empty() ? "\n" : fmt::format("; {}\n", item.detail);
+  }
+  return text;
+}
+
+// A line each, with its margin and how it is known.
+std::string hypothesis_lines(const Examination& examination, std::string_view indent = "  ") {
+  std::size_t width = 0;
+  for (const EvaluatedHypothesis& h : examination.hypotheses)
+    width = std::max(width, h.text.size());
+  std::string text;
+  for (const EvaluatedHypothesis& h : examination.hypotheses) {
+    text += fmt::format("{}{:<{}}  {:<9}  {:<15}  {:>10}  {}\n", indent, h.text, width,
+                        word_of(h.met), name_of(h.basis),
+                        std::isnan(h.margin) ? "" : fmt::format("{:.3g}", h.margin + 0.0),
+                        h.by_how_much);
   }
   return text;
 }
@@ -159,6 +170,22 @@ std::size_t count(const Verification& v, Verdict verdict) {
 
 }  // namespace
 
+std::string numbers_text(const Evidence& item) {
+  if (item.measured == 0 && item.allowed == 0) return item.detail;
+  const bool right_side = item.inequality && item.measured < 0;
+  std::string text = item.detail.empty() ? "" : item.detail + "; ";
+  text += fmt::format("{} by {:.4g}", right_side ? "on the right side" : "off",
+                      right_side ? -item.measured : item.measured);
+  const double share = std::fabs(share_of_allowed(item));
+  if (std::isinf(share)) {
+    if (!right_side) text += ", nothing allowed";
+  } else {
+    text += fmt::format(", {} {} the allowed {:.4g}", share_text(share), share > 1 ? "times" : "of",
+                        item.allowed);
+  }
+  return fmt::format("{} ({})", text, item.reason);
+}
+
 std::string confirmation_text(const Confirmation& confirmation) {
   return fmt::format(
       "{} by a second examination: {}", confirmation.confirmed ? "confirmed" : "not confirmed",
@@ -168,21 +195,21 @@ std::string confirmation_text(const Confirmation& confirmation) {
 std::string verdict_table(const Verification& v) {
   std::size_t width = std::string_view("statement").size();
   std::size_t evidence_width = std::string_view("evidence").size();
-  std::size_t margin_width = std::string_view("tightest margin").size();
+  std::size_t worst_width = column_of_worst.size();
   for (const Finding& f : v.findings) {
     width = std::max(width, f.statement->id.size());
     evidence_width = std::max(evidence_width, evidence_kinds(f.examination).size());
-    margin_width = std::max(margin_width, margin(f).size());
+    worst_width = std::max(worst_width, worst(f).size());
   }
   const std::string row =
       fmt::format("{{:<{}}} {{:<14}} {{:<{}}} {{:<{}}} {{:>8}} {{:>6}} {{:>7}}\n", width,
-                  evidence_width, margin_width);
+                  evidence_width, worst_width);
   std::string text = fmt::format(fmt::runtime(row), "statement", "verdict", "evidence",
-                                 "tightest margin", "controls", "rivals", "seconds");
+                                 column_of_worst, "controls", "rivals", "seconds");
   for (const Finding& finding : v.findings) {
     text += fmt::format(fmt::runtime(row), finding.statement->id, verdict_word(finding),
                         finding.lacks_data ? "--data FILE" : evidence_kinds(finding.examination),
-                        finding.lacks_data ? "" : margin(finding),
+                        finding.lacks_data ? "" : worst(finding),
                         finding.lacks_data ? "" : refuted(finding, finding.controls),
                         finding.lacks_data ? "" : refuted(finding, finding.rivals),
                         finding.lacks_data ? "" : fmt::format("{:.2f}", finding.seconds));
@@ -201,9 +228,8 @@ std::string verdict_table(const Verification& v) {
     for (const Evidence& item : finding.examination.evidence) {
       if (item.kind == EvidenceKind::report || item.verdict == Verdict::holds) continue;
       if (finding.verdict == Verdict::not_applicable) continue;
-      text += fmt::format("{}: {}: {} {:.6g}, allowed {:.6g} ({}) {}\n", finding.statement->id,
-                          name_of(item.verdict), item.what, item.measured, item.allowed,
-                          item.reason, item.detail);
+      text += fmt::format("{}: {}: {}: {}\n", finding.statement->id, name_of(item.verdict),
+                          item.what, numbers_text(item));
     }
     if (is_counterexample(v, finding)) {
       text += fmt::format("{}: counterexample: {}\n", finding.statement->id,
@@ -281,9 +307,7 @@ std::string survey_table(const Verification& v) {
     text += fmt::format(
         "{}: violated at: {}\n", id,
         reproduction_line(v.program, *v.findings[i].statement, first.seed, first.point));
-    text += fmt::format("  {}: off by {:.6g}, allowed {:.6g} ({}) {}\n", first.evidence.what,
-                        first.evidence.measured, first.evidence.allowed, first.evidence.reason,
-                        first.evidence.detail);
+    text += fmt::format("  {}: {}\n", first.evidence.what, numbers_text(first.evidence));
   }
   return text + fmt::format("instances of seed {} on; false alarms at most {:.0e} in all\n", v.seed,
                             v.false_alarm);
@@ -333,16 +357,7 @@ std::string hypothesis_table(const Verification& v) {
   std::string text;
   for (const Finding& finding : v.findings) {
     if (finding.examination.hypotheses.empty()) continue;
-    std::size_t width = 0;
-    for (const EvaluatedHypothesis& h : finding.examination.hypotheses) {
-      width = std::max(width, h.text.size());
-    }
-    text += fmt::format("\n{}\n", finding.statement->id);
-    for (const EvaluatedHypothesis& h : finding.examination.hypotheses) {
-      text += fmt::format(
-          "  {:<{}}  {:<9}  {:<15}  {:>10}  {}\n", h.text, width, word_of(h.met), name_of(h.basis),
-          std::isnan(h.margin) ? "" : fmt::format("{:.3g}", h.margin + 0.0), h.by_how_much);
-    }
+    text += fmt::format("\n{}\n{}", finding.statement->id, hypothesis_lines(finding.examination));
   }
   return text;
 }
@@ -372,18 +387,23 @@ std::string verdict_details(const Verification& v) {
                         s.status);
     if (!s.about.empty()) text += fmt::format("  judged on {}\n", s.about);
     text += indented(s.theorem, "    ");
-    for (const Hypothesis& declared : s.hypotheses) {
-      text += fmt::format("  hypothesis: {}\n", declared.text);
+    text += "  hypotheses\n" + hypothesis_lines(finding.examination, "    ");
+    if (finding.examination.hypotheses.empty()) {
+      for (const Hypothesis& declared : s.hypotheses)
+        text += fmt::format("    {}\n", declared.text);
     }
+    const bool applies = finding.verdict != Verdict::not_applicable;
     for (const Clause& clause : s.clauses) {
-      text +=
-          fmt::format("  {:<26} {}\n", clause_verdict(finding.examination, clause), clause.text);
+      text += fmt::format("  {:<26} {}\n",
+                          applies ? clause_verdict(finding.examination, clause) : "not applicable",
+                          clause.text);
       text += evidence_lines(finding.examination, clause.text);
     }
     text += evidence_lines(finding.examination, {});
     if (is_counterexample(v, finding)) {
       text += fmt::format("  counterexample: {}\n", reproduction_line(v.program, finding, v.seed));
     }
+    if (!applies) continue;
     for (const auto& [control, examination] : finding.controls) {
       text += fmt::format("  control      {:<13} {}: {}\n", name_of(examination.verdict()),
                           control.name, control.what_is_wrong);
@@ -472,7 +492,7 @@ std::string verdict_json(const Verification& v) {
     }
     statements.push_back(std::move(item));
   }
-  Json document = json_document("verdicts/1");
+  Json document = json_document("verdicts/2");
   document["command"] = v.command;
   document["seed"] = v.seed;
   document["false_alarm"] = v.false_alarm;
@@ -501,12 +521,12 @@ std::string verdict_latex(const Verification& v) {
       "% Made by: {}\n% popgrad {}, seed {}, false alarms at most {:g} in all\n"
       "\\begin{{tabular}}{{lllll}}\n\\hline\n",
       v.command, versions().front().second, v.seed, v.false_alarm);
-  text += "statement & verdict & evidence & tightest margin & controls refuted \\\\\n\\hline\n";
+  text += "statement & verdict & evidence & off/allowed & controls refuted \\\\\n\\hline\n";
   for (const Finding& finding : v.findings) {
     if (finding.lacks_data) continue;
     text += fmt::format("\\texttt{{{}}} & {} & {} & {} & {} \\\\\n", escape(finding.statement->id),
                         verdict_word(finding), evidence_kinds(finding.examination),
-                        escape(margin(finding)), refuted(finding, finding.controls));
+                        escape(worst(finding)), refuted(finding, finding.controls));
   }
   return text + "\\hline\n\\end{tabular}\n";
 }

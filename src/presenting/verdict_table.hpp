@@ -26,9 +26,15 @@ inline constexpr std::string_view meaning_of_margins =
     "of an equality (allowed - measured)/allowed, of an inequality\n"
     "and where nothing is allowed (allowed - measured)/scale; 1 for identities that hold";
 
+/// What the column off/allowed has.
+inline constexpr std::string_view meaning_of_worst =
+    "how far the comparison nearest to failing is off, in units of its error bound; above 1 it is "
+    "violated; negative on the right side of an inequality, below -1 where equality would not do";
+/// "0.61 against 0.62; off by 0.01, 0.43 of the allowed 0.023 (solver 0.02 + rounding 0.003)".
+std::string numbers_text(const Evidence& item);
 /// "confirmed by a second examination: solves in 40 digits".
 std::string confirmation_text(const Confirmation& confirmation);
-/// `id verdict evidence margin controls rivals seconds`, aligned, and the sums; violated ones with their
+/// `id verdict evidence off/allowed controls rivals seconds`, aligned, and the sums; violated ones with their
 /// counterexample.
 std::string verdict_table(const Verification& verification);
 /// A line a statement: shares of its drawn instances, and the power of its weakest control.

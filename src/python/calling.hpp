@@ -43,7 +43,7 @@ inline bool& in_callback() {
 inline std::unique_lock<std::timed_mutex> take_turn() {
   if (in_callback()) {
     throw std::runtime_error(
-        "popgrad: a progress callback cannot start another computation; note what it is told, and "
+        "popgrad: a progress callback cannot start another computation; keep what it is given, and "
         "compute afterwards");
   }
   std::unique_lock<std::timed_mutex> lock(in_use(), std::defer_lock);

@@ -464,7 +464,7 @@ std::string describe(RegimeKind kind) {
     case RegimeKind::plateau:
       break;
   }
-  return "entries and escapes of stretches slower than a twentieth of the stages beside them";
+  return "entries and escapes of stretches slower than a twentieth of the neighbouring stages";
 }
 
 std::vector<bool> columns_of_regimes(const std::vector<std::string>& columns,

@@ -165,7 +165,7 @@ TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
        "has no meaning here: the equation of a rung"},
       {"compare joma flow reduced --digits 30", "is for 'run'"},
       {"sweep joma reduced --over tau=1,2 --states", "a sweep keeps the ends of runs"},
-      {"landscape topic --runs 3", "looks at one end"},
+      {"landscape topic --runs 3", "only the end of one training"},
       {"", "no command is given"},
   };
   for (const auto& [words, expected] : cases) {
@@ -526,7 +526,7 @@ TEST_CASE("cli: what there is, for people and programs", "[cli]") {
   CHECK(run_popgrad("list sbc").status == 2);
 }
 
-TEST_CASE("cli: the margin of the table follows from the numbers of --details",
+TEST_CASE("cli: what is off in the table follows from the numbers of --details",
           "[cli][unsanitized]") {
   // Equalities, inequalities to an equality and strict ones, numbers known exactly, enclosures.
   const std::vector<std::string> ids{
@@ -536,36 +536,30 @@ TEST_CASE("cli: the margin of the table follows from the numbers of --details",
   std::string command = "verify";
   for (const std::string& id : ids) command += " " + id;
   const std::string text = run_popgrad(command + " --details").out;
-  static const std::regex margin(
-      R"(; margin ([-+.\de]+) % = \(([-+.\de]+) - ([-+.\de]+)\)/([-+.\de]+))");
-  bool equality = false, inequality = false, exact = false;
+  static const std::regex distance(
+      R"(; (off|on the right side) by ([.\de+-]+), ([.\de+-]+) (?:of|times) the allowed ([.\de+-]+) \()");
+  bool right_side = false, equality = false;
   for (const std::string& id : ids) {
     CAPTURE(id, text);
     std::smatch row;
-    REQUIRE(std::regex_search(text, row, std::regex("\n" + id + R"( +holds .*? ([-+.\de]+) %)")));
+    REQUIRE(std::regex_search(text, row, std::regex("\n" + id + R"( +holds .*? ([-+.\de]+) \()")));
     const std::size_t begin = text.find("\n" + id + "  holds\n");
     REQUIRE(begin != std::string::npos);
     const std::string details = text.substr(begin, text.find("\n\n", begin + 1) - begin);
-    std::string least;
-    double least_value = std::numeric_limits<double>::infinity();
-    for (std::sregex_iterator at(details.begin(), details.end(), margin), end; at != end; ++at) {
-      const double allowed = std::stod((*at)[2]), measured = std::stod((*at)[3]);
-      const double unit = std::stod((*at)[4]);
-      const double percent = 100 * (allowed - measured) / unit;
-      const double printed = std::stod((*at)[1]);
-      CAPTURE(at->str(), percent);
-      // One digit below 1 %, whole numbers above; numbers have six digits.
-      const double digit =
-          std::fabs(printed) < 0.95 ? std::pow(10, std::floor(std::log10(std::fabs(percent)))) : 1;
-      const double rounding = 1e-5 * 100 * (std::fabs(allowed) + std::fabs(measured)) / unit;
-      CHECK(std::fabs(percent - printed) <= digit / 2 * 1.01 + rounding);
-      (allowed == unit ? equality : allowed == 0 ? exact : inequality) = true;
-      if (percent < least_value) least = (*at)[1];
-      least_value = std::min(least_value, percent);
+    double largest_value = -std::numeric_limits<double>::infinity();
+    for (std::sregex_iterator at(details.begin(), details.end(), distance), end; at != end; ++at) {
+      const double by = std::stod((*at)[2]), printed = std::stod((*at)[3]);
+      const double allowed = std::stod((*at)[4]);
+      CAPTURE(at->str());
+      // Two digits of the share, four of the numbers.
+      CHECK(by / allowed == Approx(printed).epsilon(0.051));
+      const bool is_right = (*at)[1] != "off";
+      (is_right ? right_side : equality) = true;
+      largest_value = std::max(largest_value, is_right ? -printed : printed);
     }
-    CHECK(least == row[1]);
+    CHECK(largest_value == std::stod(row[1]));
   }
-  CHECK((equality && inequality && exact));
+  CHECK((right_side && equality));
 }
 
 TEST_CASE("cli: errata with class, place, source and hypotheses", "[cli]") {
@@ -597,7 +591,7 @@ TEST_CASE("cli: errata with class, place, source and hypotheses", "[cli]") {
   // What was measured, both predictions, and the parts of the error.
   static const std::regex clock(
       "its time with exp .*: shown: 0\\.61\\d+ against 0\\.61\\d+; off by "
-      ".*, allowed .* \\(solver .*\\)");
+      ".* of the allowed .* \\(solver .*\\)");
   static const std::regex against(
       "the paper's is refuted: 0\\.61\\d+ against 12\\.8\\d+; off by 12\\.");
   CHECK(std::regex_search(listed.out, clock));

@@ -4,12 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <random>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,7 @@
 #include "commands/shell.hpp"
 #include "io/config_file.hpp"
 #include "io/given_files.hpp"
+#include "places.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/evidence/theories.hpp"
 #include "popgrad/scalars/scalar.hpp"
@@ -162,6 +165,20 @@ std::string refusal_of_config(const std::string& text) {
   return "was carried out";
 }
 
+// What the line of the help after "Example: popgrad " has; nothing without one.
+std::string example_in(const std::string& help) {
+  static const std::regex line("\nExample: popgrad ([^\n]+)\n");
+  std::smatch found;
+  return std::regex_search(help, found, line) ? found[1].str() : "";
+}
+
+std::string help_of(const Json& command) {
+  const command_line::Answer answer =
+      command_line::run_popgrad(command.at("name").get<std::string>() + " --help");
+  REQUIRE(answer.status == 0);
+  return answer.out;
+}
+
 // One reader takes them all, so the sanitizers, under which a command line takes a tenth of a second, see a third.
 bool is_checked(int number) { return !build::sanitized() || number % 3 == 0; }
 
@@ -197,6 +214,57 @@ TEST_CASE("declarations: every number of every model is taken within its range o
       const Words begin{"run", model.at("name"), model.at("rungs").at(0).at("name")};
       check_number(begin, "--" + name, parameter);
     }
+  }
+}
+
+TEST_CASE("declarations: a help begins with an example and the options that matter", "[cli]") {
+  std::string page = command_line::run_popgrad("--man").out;
+  std::erase(page, '\\');
+  for (const Json& command : declarations().at("commands")) {
+    const std::string name = command.at("name");
+    const std::string help = help_of(command);
+    const std::string example = example_in(help);
+    INFO(name << ": " << example);
+    CHECK_THAT(page, Catch::Contains("\n.B popgrad " + example + "\n"));
+    Words words;
+    std::istringstream in(example);
+    for (std::string word; in >> word;) {
+      std::erase(word, '\'');
+      words.push_back(word);
+    }
+    REQUIRE(words.size() > 1);
+    CHECK(words.front() == name);
+    CHECK(refusal_of(words).empty());
+    const std::size_t main = help.find("\nMain options:\n"),
+                      others = help.find("\nOther options:\n");
+    CHECK((main == std::string::npos) == (others == std::string::npos));
+    if (main == std::string::npos) continue;
+    const std::string first = help.substr(main + 1, others - main - 1);
+    CHECK(std::count(first.begin(), first.end(), '\n') == 6);  // with the heading
+    // The manual has the same order.
+    const std::string option =
+        first.substr(first.find("--"), first.find(' ', first.find("--")) - first.find("--"));
+    const std::size_t section = page.find("\n.SS " + name);
+    CHECK(page.find(option, section) < page.find("-h,--help", section));
+  }
+}
+
+TEST_CASE("declarations: the examples of all helps do what they say", "[cli][slow][unsanitized]") {
+  const command_line::Folder folder;
+  const auto run = [&](const std::string& words) {
+    return command_line::shell("cd " + folder.path.string() + " && " + places::popgrad() + " " +
+                               words + " 2>&1");
+  };
+  for (const Json& command : declarations().at("commands")) {
+    const std::string name = command.at("name");
+    const std::string example = example_in(help_of(command));
+    // The table that it makes has shards first.
+    if (name == "sweep") {
+      REQUIRE(run(example + " --shard 1/1").status == 0);
+    }
+    const command_line::Answer answer = run(example);
+    INFO(example << "\n" << answer.out);
+    CHECK(answer.status == 0);
   }
 }
 

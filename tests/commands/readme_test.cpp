@@ -26,13 +26,12 @@ std::vector<std::string> words(std::string line) {
   return found;
 }
 
-// Word by word; margins, in per cent, within a tenth of each other, as another processor may round
-// another way.
+// Word by word; what is off within a tenth of each other, as another processor may round another way.
 void check_same(const std::vector<std::string>& printed, const std::vector<std::string>& row) {
   REQUIRE(printed.size() == row.size());
   for (std::size_t i = 0; i < row.size(); ++i) {
-    const bool margin = i + 1 < row.size() && row[i + 1] == "%";
-    if (margin) {
+    const bool off = i + 1 < row.size() && row[i + 1].starts_with('(');
+    if (off) {
       CHECK(std::atof(printed[i].c_str()) == Approx(std::atof(row[i].c_str())).epsilon(0.1));
     } else {
       CHECK(printed[i] == row[i]);

@@ -232,7 +232,7 @@ TEST_CASE("merge: shards have the bytes of one process", "[cli]") {
 TEST_CASE("merge: a shard that lacks cells is told with the command that finishes it", "[cli]") {
   const Folder folder;
   const std::string merged = folder.file("merged.csv");
-  check_refused("merge " + merged, "has no shards beside it");
+  check_refused("merge " + merged, "has no shards next to it");
   check_refused("merge " + folder.file("merged.json"), "must end in .csv");
   for (const char* shard : {"1/3", "2/3"}) {
     REQUIRE(run_popgrad(nine + "-o " + merged + " --shard " + shard).status == 0);
@@ -279,7 +279,7 @@ TEST_CASE("merge: a shard that lacks cells is told with the command that finishe
   REQUIRE(run_popgrad(nine + "--seed 2 -o " + merged + " --shard 3/3").status == 0);
   check_refused("merge " + merged, "shards of two sweeps");
   fs::remove(folder.path / "merged.3-of-3.csv.sweep.json");
-  check_refused("merge " + merged, "does not tell what made it");
+  check_refused("merge " + merged, "without a record of its command");
 }
 
 TEST_CASE("sweep: what a shard and a width need is told", "[cli]") {

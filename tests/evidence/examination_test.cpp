@@ -106,7 +106,7 @@ TEST_CASE("a certain difference inside the next order is told", "[examination]")
                  .measured = {{1.04, {ErrorPart::enclosure(0.01), ErrorPart::next_order(0.05)}}},
                  .predicted = {1}});
   CHECK(it.verdict() == Verdict::holds);
-  CHECK(it.evidence.front().detail.find("differs for certain") != std::string::npos);
+  CHECK(it.evidence.front().detail.find("a significant difference") != std::string::npos);
   CHECK(it.evidence.front().reason == "next order 0.05 + enclosure 0.01");
 }
 

@@ -78,6 +78,11 @@ double margin_unit(const Evidence& item);
 /// at most 1 for an equality, 0 on the bound, negative outside. An identity has 1 or -1; what is
 /// undecided or not judged, NaN.
 double relative_margin(const Evidence& item);
+/// How far off an item is, in units of what is allowed,
+///   measured/allowed:
+/// at most 1 where it holds, at most -1 for a strict inequality. Where nothing is allowed, infinity,
+/// negative on the right side of an inequality. NaN for identities and what is not judged.
+double share_of_allowed(const Evidence& item);
 /// Reported; does not affect the verdict.
 Evidence reported(std::string what, double measured, std::string detail = {});
 
@@ -243,7 +248,8 @@ struct Examination {
   [[nodiscard]] Examination within(double share) const;
   /// The judged evidence of least relative margin; nullptr if there is none.
   [[nodiscard]] const Evidence* nearest_to_failing() const;
-  /// The evidence with the smallest relative distance to its bound; nullptr if there is none.
+  /// Of the evidence with the worst verdict that which has the largest share_of_allowed; nullptr if all are
+  /// identities.
   [[nodiscard]] const Evidence* tightest() const;
   /// The first hypothesis that is not met; nullptr if there is none.
   [[nodiscard]] const EvaluatedHypothesis* broken() const;

@@ -55,7 +55,7 @@ def _html_table(header: Sequence[str], rows: Sequence[Sequence[Any]], note: str 
 class Result:
     """What every result has.
 
-    ``text`` is what the command prints, ``notes`` what it says beside that, ``status`` its exit status,
+    ``text`` is what the command prints, ``notes`` what else it says, ``status`` its exit status,
     ``command`` the line that makes the result again (an instance given as a dictionary is the file
     ``instance`` there).
     """
@@ -187,9 +187,17 @@ class Verdict(Dict[str, Any]):
                    for control in self.get("controls", []))
 
     def tightest(self) -> Optional[dict[str, Any]]:
-        """The evidence of least relative margin, or None."""
-        known: list[dict[str, Any]] = [e for e in self.get("evidence", []) if e.get("margin") is not None]
-        return min(known, key=lambda e: float(e["margin"])) if known else None
+        """The evidence nearest to failing: of the worst verdict, furthest off in units of what is allowed.
+        None if nothing was compared within a bound."""
+        worst = ["holds", "inconclusive", "violated"].index
+        known: list[dict[str, Any]] = [e for e in self.get("evidence", [])
+                                       if e["kind"] != "report" and (e["measured"], e["allowed"]) != (0, 0)]
+
+        def share(e: dict[str, Any]) -> float:
+            nothing_allowed = math.copysign(math.inf, e["measured"] or 0)
+            return nothing_allowed if e["of_allowed"] is None else float(e["of_allowed"])
+
+        return max(known, key=lambda e: (worst(e["verdict"]), share(e))) if known else None
 
     def __repr__(self) -> str:
         return f"<{self['id']}: {self['verdict']}>"
@@ -243,14 +251,14 @@ class Verdicts(Result):
             tight = s.tightest()
             kinds = ", ".join(dict.fromkeys(e["kind"] for e in s.get("evidence", [])))
             rows.append([s["id"], s["verdict"], kinds,
-                         float(tight["margin"]) if tight else math.nan,
+                         float(tight["of_allowed"]) if tight and tight["of_allowed"] is not None else math.nan,
                          tight["largest_part"] if tight else "",
                          f"{s.refuted}/{len(s.get('controls', []))}", s["claim"]])
-        return ["statement", "verdict", "evidence", "margin", "largest_part", "refuted", "claim"], rows
+        return ["statement", "verdict", "evidence", "of_allowed", "largest_part", "refuted", "claim"], rows
 
     def to_pandas(self) -> Any:
-        """A row a statement: verdict, kinds of evidence, tightest relative margin, controls refuted;
-        of a survey (seeds=N) counts of its instances."""
+        """A row a statement: verdict, kinds of evidence, `of_allowed` and `largest_part` of the evidence nearest to
+        failing, controls refuted; of a survey (seeds=N) counts of its instances."""
         header, rows = self._table()
         return _pandas().DataFrame(rows, columns=header)
 

@@ -144,7 +144,7 @@ class Theory:
         ``run`` is a DataFrame, a dictionary of arrays of one length (rows), the path of a .csv, .npz or
         .jsonl file, or a list of these; columns with the names of observables are compared. How the
         runs were made has to be said: eta, batch, clock (time as a formula over the columns, such as
-        "lr*step"); group=["seed"] tells runs in one table apart, map={"loss": "train_loss"} names
+        "lr*step"); group=["seed"] distinguishes runs in one table, map={"loss": "train_loss"} names
         columns. Further: level, resolution, suspect, runs (of the ensemble, default 64), fresh_starts,
         no_ladder. Without ``clock`` the clock is fitted and nothing is judged: ``verdict`` is None and
         ``text`` has the deviations.
