@@ -242,8 +242,9 @@ Action add_frontier(CommandLine& app, const Invocation& call) {
   const auto has_frontier = [](const Statement& s) {
     return std::ranges::any_of(s.knobs, [](const Knob& knob) { return !knob.breaks.empty(); });
   };
-  command->introduce("frontier " + example_statement(call.theories, has_frontier),
-                     {"--hypothesis", "--instances", "--within", "--output", "--plot"});
+  command->introduce(
+      "frontier " + example_statement(call.theories, has_frontier) + " --instances 4",
+      {"--hypothesis", "--instances", "--within", "--output", "--plot"});
   return [o, call] { return execute(*o, call); };
 }
 
