@@ -249,25 +249,6 @@ TEST_CASE("declarations: a help begins with an example and the options that matt
   }
 }
 
-TEST_CASE("declarations: the examples of all helps do what they say", "[cli][slow][unsanitized]") {
-  const command_line::Folder folder;
-  const auto run = [&](const std::string& words) {
-    return command_line::shell("cd " + folder.path.string() + " && " + places::popgrad() + " " +
-                               words + " 2>&1");
-  };
-  for (const Json& command : declarations().at("commands")) {
-    const std::string name = command.at("name");
-    const std::string example = example_in(help_of(command));
-    // The table that it makes has shards first.
-    if (name == "sweep") {
-      REQUIRE(run(example + " --shard 1/1").status == 0);
-    }
-    const command_line::Answer answer = run(example);
-    INFO(example << "\n" << answer.out);
-    CHECK(answer.status == 0);
-  }
-}
-
 TEST_CASE("declarations: every option of a choice says what there is", "[cli]") {
   const Json all = declarations();
   for (const Json& command : all.at("commands")) {

@@ -181,7 +181,8 @@ TEST_CASE("sweep: what is another's is left alone", "[cli]") {
   CHECK(content(file) == whole);
   fs::remove(file);
   const std::string journal = folder.file("sweep.csv.journal", "-\ta\n0\tb\n");
-  check_refused("sweep topic optimum --over tau=2,4 -o " + file, "rows of another command");
+  check_refused("sweep topic optimum --over tau=2,4 -o " + file,
+                "a journal written by another command");
   fs::remove(journal);
   // While another process is at it.
   const int other = ::open(journal.c_str(), O_RDWR | O_CREAT, 0600);

@@ -174,8 +174,8 @@ void judge_unprojected(Training<double> training, Examination& it) {
         coefficient(run, 1, "alpha_A") / coefficient(usual_run, 0, "alpha_A")};
   };
   // S follows at the rate T |V mu|^2 = T/N what turns at `rate`; a limit in 1/T shows from where
-  // that is ten times as fast.
-  const auto fast = std::llround(std::ceil(tokens * rate / noticed_share));
+  // that is ten times as fast, over a time of growth from where it is forty times.
+  const auto fast = std::llround(std::ceil(4 * tokens * rate / noticed_share));
   const auto shortest = static_cast<double>(std::max<Index>(b.context, fast));
   const std::vector<Quantity> found = limits_of(turning, 1 / shortest, 2, 3);
   // On the straight line, where the angle is as measured: V mu = along mu + ..., and its size.
