@@ -15,9 +15,10 @@ Statement sheet{.id = "scan-snap.learning-rates",
                 .theorem = R"(
 Syn-Medium, 100 steps with momentum 0.9 and batches of 128, as the authors ran it: the entropy H
 of attention on distinct tokens falls with eta_Z at a fixed ratio, and at fixed eta_Z rises with
-eta_Y from eta_Y/eta_Z = 2 on (not from 1 on)
+eta_Y from eta_Y/eta_Z = 2 on
   H(2 eta_Z, ratio 2) < H(eta_Z, ratio 2) < H(eta_Z, ratio 5) < H(eta_Z, ratio 10),
-in the mean over starts; so it does by momentum descent on the expected gradient.)",
+in the mean over starts; so it does by momentum descent on the expected gradient. With one query it
+rises from 1 on already, with 5 at eta_Z = 1 it falls up to 2.)",
                 .hypotheses = {by_construction("the same data law and start at every pair of rates",
                                                "differences are taken start by start")},
                 .reaches = {EvidenceKind::statistical},
@@ -29,8 +30,8 @@ const Clause by_descent = sheet.clause(
     "descent");
 const Clause by_sgd = sheet.clause("by SGD as well");
 
-const Control from_one =
-    sheet.control("from-one", "entropy said to rise with eta_Y from ratio 1 on");
+const Control with_eta_z =
+    sheet.control("with-eta-z", "entropy said to rise with eta_Z at a fixed ratio");
 const Control from_five =
     sheet.control("from-five", "entropy said to fall with eta_Y up to ratio 5");
 
@@ -38,11 +39,11 @@ const Rival product = sheet.rival(
     "product", "entropy falls with eta_Y eta_Z, as the growth of attention before t0 has it");
 
 const Knob query_count =
-    sheet.knob(whole_knob("queries", "last tokens of Syn-Medium, two classes each", 3, 8, 5));
+    sheet.knob(whole_knob("queries", "last tokens of Syn-Medium, two classes each", 1, 10, 5));
 const Knob sequence_length =
     sheet.knob(logarithmic_knob("length", "tokens T of a sequence", 64, 128, 128));
 const Knob attention_rate = sheet.knob(
-    logarithmic_knob("attention-rate", "learning rate eta_Z, the smaller one", 0.5, 1.5, 1));
+    logarithmic_knob("attention-rate", "learning rate eta_Z, the smaller one", 0.5, 3, 1));
 
 constexpr std::uint64_t steps = 100;
 constexpr Index batch = 128;
@@ -81,7 +82,7 @@ double distinct_entropy(const Rates& rates, std::uint64_t seed, Index sequences,
 // H at each pair of rates less H at the next one, start by start: means over starts.
 std::vector<Quantity> changes(const std::vector<Rates>& path, Index sequences,
                               const Setting& setting) {
-  const std::uint32_t starts = 2 * setting.draws(sequences > 0 ? 4 : 8);
+  const std::uint32_t starts = 2 * setting.draws(sequences > 0 ? 12 : 8);
   Matrix<double> entropies(starts, std::ssize(path));
   const std::uint64_t first = setting.draw_seed() * 1000;
   const int jobs = setting.jobs > 0 ? setting.jobs : omp_get_num_procs();
@@ -118,9 +119,9 @@ void examine(const Setting& setting, Examination& it) {
   };
   const auto by_mistake = [&](const std::vector<Rates>& path) { return changes(path, 0, setting); };
   it.judge(by_descent, falls("H by momentum descent, changes that are to be falls", 0)
-                           .unless(from_one,
+                           .unless(with_eta_z,
                                    [&] {
-                                     return by_mistake({{2 * slow, 2 * slow}, at(1), at(2), at(5)});
+                                     return by_mistake({at(2), doubled, at(5), at(10)});
                                    })
                            .unless(from_five,
                                    [&] {
@@ -130,6 +131,9 @@ void examine(const Setting& setting, Examination& it) {
                              return by_mistake({at(10), doubled, at(5), at(2)});
                            }));
   it.judge(by_sgd, falls("H by SGD with momentum, changes that are to be falls", batch));
+  const Quantity rise = changes({at(2), at(1)}, 0, setting).front();
+  it.report("H by momentum descent at ratio 2 less that at ratio 1", rise.value(),
+            fmt::format("+- {:.2g}", rise.error()));
 }
 
 }  // namespace
