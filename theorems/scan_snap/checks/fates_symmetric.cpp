@@ -248,18 +248,18 @@ void judge_flow(const SymmetricClasses& symmetric, double end, Examination& it) 
                          .unless(all_classes, predicted(k, free))
                          .unless(undamped, predicted(k - 1, T(1))));
   const double slow = training.decoder_rate / (100 * end);
-  const auto at_end = [&](const std::vector<Index>& tokens) {
-    return limits_of(
-        [&](double other) { return pulls_on_flow<T>(symmetric, tokens, other, end, 1); }, slow, 2,
-        3);
-  };
-  Comparison later = below("z_c'/(eta_Z w) on flow as eta_Z -> 0", at_end(symmetric.pairs), 0)
-                         .in_units_of(training.decoder_rate);
-  if (!symmetric.distinct.empty()) {
-    later.unless(distinct_too, [&] {
-      std::vector<Quantity> found = at_end(symmetric.distinct);
-      found.resize(symmetric.pairs.size(), found.front());
-      return found;
+  // Common tokens, then distinct ones.
+  std::vector<Index> tokens = symmetric.pairs;
+  tokens.insert(tokens.end(), symmetric.distinct.begin(), symmetric.distinct.end());
+  const std::vector<Quantity> ends = limits_of(
+      [&](double other) { return pulls_on_flow<T>(symmetric, tokens, other, end, 1); }, slow, 2, 3);
+  const auto commons = ends.begin() + symmetric.commons();
+  Comparison later =
+      below("z_c'/(eta_Z w) on flow as eta_Z -> 0", std::vector<Quantity>(ends.begin(), commons), 0)
+          .in_units_of(training.decoder_rate);
+  if (commons != ends.end()) {
+    later.unless(distinct_too, [first = *commons, count = symmetric.pairs.size()] {
+      return std::vector<Quantity>(count, first);
     });
   }
   it.judge(later_on, later);
