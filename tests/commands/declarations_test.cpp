@@ -220,7 +220,8 @@ TEST_CASE("declarations: every number of every model is taken within its range o
 TEST_CASE("declarations: a help begins with an example and the options that matter", "[cli]") {
   std::string page = command_line::run_popgrad("--man").out;
   std::erase(page, '\\');
-  for (const Json& command : declarations().at("commands")) {
+  const Json all = declarations();
+  for (const Json& command : all.at("commands")) {
     const std::string name = command.at("name");
     const std::string help = help_of(command);
     const std::string example = example_in(help);
