@@ -241,7 +241,10 @@ TEST_CASE("declarations: a help begins with an example and the options that matt
     CHECK((main == std::string::npos) == (others == std::string::npos));
     if (main == std::string::npos) continue;
     const std::string first = help.substr(main + 1, others - main - 1);
-    CHECK(std::count(first.begin(), first.end(), '\n') == 6);  // with the heading
+    // Help of an option may go on in a second line, further in.
+    std::size_t options = 0;
+    for (std::size_t at = 0; (at = first.find("\n  -", at)) != std::string::npos; ++at) ++options;
+    CHECK(options == 5);
     // The manual has the same order.
     const std::string option =
         first.substr(first.find("--"), first.find(' ', first.find("--")) - first.find("--"));
