@@ -18,8 +18,9 @@ add_library(popgrad_openmp INTERFACE)
 target_link_libraries(popgrad_openmp INTERFACE $<BUILD_INTERFACE:OpenMP::OpenMP_CXX>
                                                "$<INSTALL_INTERFACE:${OpenMP_CXX_LIBRARIES}>")
 
-# Debian's CMake files of libzip ask for its command-line tools, in packages of their own.
-pkg_check_modules(LIBZIP REQUIRED libzip)
+# Debian's CMake files of libzip ask for its command-line tools, in packages of their own. The
+# package of libzip brings zlib.
+pkg_check_modules(LIBZIP REQUIRED libzip zlib)
 add_library(popgrad_zip INTERFACE)
 target_include_directories(popgrad_zip SYSTEM INTERFACE $<BUILD_INTERFACE:${LIBZIP_INCLUDE_DIRS}>)
 target_link_libraries(popgrad_zip INTERFACE ${LIBZIP_LIBRARIES})

@@ -20,6 +20,6 @@ do for [kind in 'svg png pdf'] {
   set key at screen 0.45, screen 1-0.03/height center top horizontal
   set autoscale fix
   plot name.'.csv' every ::1 using 1:2:(logarithmic eq '1' && $3 < floor_of_colour ? floor_of_colour : $3) with image notitle, \
-       name.'-minimum.csv' every ::1 using 1:2 with linespoints linetype 2 pointtype 7 pointsize 0.7 title 'least'
+       name.'-minimum.csv' every ::1 using 1:2 with linespoints linetype 2 pointtype 7 pointsize 0.7 title 'minimum'
   unset output
 }

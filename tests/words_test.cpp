@@ -43,8 +43,8 @@ std::vector<Turn> turns() {
   return all;
 }
 
-// The literals of a source, neighbours as one; comments have none.
-std::vector<std::string> literals(const std::string& source) {
+// The literals of a source in C++ or Python, neighbours as one; comments have none.
+std::vector<std::string> literals(const std::string& source, bool python = false) {
   std::vector<std::string> all;
   bool neighbours = false;  // nothing but space and comments since the last literal
   for (std::size_t at = 0; at < source.size();) {
@@ -57,17 +57,22 @@ std::vector<std::string> literals(const std::string& source) {
       all.back() += source.substr(begin, end - begin);
       neighbours = true;
     };
-    if (source.compare(at, 2, "//") == 0) {
+    if (python ? source[at] == '#' : source.compare(at, 2, "//") == 0) {
       skip_to("\n");
-    } else if (source.compare(at, 2, "/*") == 0) {
+    } else if (python && source.compare(at, 3, R"(""")") == 0) {
+      const std::size_t begin = at += 3;
+      skip_to(R"(""")");
+      take(begin, at - 3);
+    } else if (!python && source.compare(at, 2, "/*") == 0) {
       skip_to("*/");
     } else if (source.compare(at, 3, "R\"(") == 0) {
       const std::size_t begin = at + 3;
       skip_to(")\"");
       take(begin, at - 2);
-    } else if (source[at] == '"') {
+    } else if (source[at] == '"' || (python && source[at] == '\'')) {
+      const char quote = source[at];
       const std::size_t begin = ++at;
-      while (at < source.size() && source[at] != '"') at += source[at] == '\\' ? 2 : 1;
+      while (at < source.size() && source[at] != quote) at += source[at] == '\\' ? 2 : 1;
       take(begin, at++);
     } else if (source[at] == '\'' &&
                (at == 0 || std::isalnum(source[at - 1]) == 0)) {  // not 10'000
@@ -106,6 +111,8 @@ TEST_CASE("words: literals are found, and turns in them", "[structure]") {
       "f(\"a \\\" \"  // \"no\"\n  \"b\", 'x', R\"(c\nd)\"); /* \"no\" */ char q = '\"'; n = 1'0; "
       "\"e\"");
   CHECK(all == std::vector<std::string>{"a \\\" b", "c\nd", "e"});
+  CHECK(literals("f('a \\' \"', \"b\")  # it's \"no\"\n\"\"\"c 'd'\n\"e \"\"\"", true) ==
+        std::vector<std::string>{"a \\' \"", "b", "c 'd'\n\"e "});
   const std::vector<Turn> avoided = turns();
   CHECK(found_in("columns that tell runs apart", avoided).size() == 1);
   CHECK(found_in("too close to tell apart, so many of them", avoided).size() == 1);
@@ -119,10 +126,11 @@ TEST_CASE("words: no text of the program has a turn to avoid", "[structure]") {
     for (const fs::directory_entry& entry :
          fs::recursive_directory_iterator(fs::path(places::sources()) / folder)) {
       const std::string suffix = entry.path().extension().string();
-      if (suffix != ".hpp" && suffix != ".cpp") continue;
+      const bool python = suffix == ".py";
+      if (suffix != ".hpp" && suffix != ".cpp" && !python) continue;
       std::ifstream in(entry.path());
       const std::string source{std::istreambuf_iterator<char>(in), {}};
-      for (const std::string& literal : literals(source)) {
+      for (const std::string& literal : literals(source, python)) {
         for (const std::string& found : found_in(literal, avoided)) {
           FAIL_CHECK(entry.path().filename().string() << ": " << found);
         }

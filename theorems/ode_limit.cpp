@@ -23,17 +23,17 @@ constexpr double solve_tolerance = 1e-11;
 constexpr double halving = 2;
 constexpr std::size_t rates = 5;
 
-constexpr Clause follows{"descent follows the flow with an error O(eta)"};
-constexpr Clause spreads{"SGD spreads about descent by O(sqrt(eta/B))"};
+constexpr Clause follows{"descent follows the flow with an error `O(eta)`"};
+constexpr Clause spreads{"SGD spreads about descent by `O(sqrt(eta/B))`"};
 constexpr Hypothesis small_steps{"small steps"};
 constexpr Hypothesis independent{"independent minibatches"};
 constexpr Hypothesis fixed_time =
     by_construction("a fixed time", "all step sizes are compared at one time");
-constexpr Control exponent{"exponent", "an error of order 1.1 in eta claimed for descent"};
-constexpr Rival logarithm{"logarithm", "the error of descent goes as eta times ln(1/eta)",
+constexpr Control exponent{"exponent", "an error of order 1.1 in `eta` claimed for descent"};
+constexpr Rival logarithm{"logarithm", "the error of descent goes as `eta` times `ln(1/eta)`",
                           "a factor"};
 constexpr Control fixed_steps{"fixed-steps",
-                              "a spread as eta/sqrt(B), as after a fixed number of steps"};
+                              "a spread as `eta/sqrt(B)`, as after a fixed number of steps"};
 constexpr Control no_transport{
     "no-transport", "noise of all steps added up without the Jacobian that carries it on"};
 
@@ -205,7 +205,7 @@ void judge_order_of_spread(const OdeLimit& training, const AnyRung<double>& rung
     finer.steps *= static_cast<std::uint64_t>(std::lround(training.step_size / step_size));
     return predicted_variance(finer, rung, step_size, Transport::by_jacobian, setting);
   };
-  it.judge(spreads, equal("order in eta of the variance at a fixed time",
+  it.judge(spreads, equal("order in `eta` of the variance at a fixed time",
                           order_of(variance, training.step_size, halving, 3), 1)
                         .unless(fixed_steps, 2));
 }
@@ -236,13 +236,14 @@ void judge_fluctuations(const OdeLimit& training, const Solved& flow, const Sett
     judge_means(training, flow, measured, noisier, std::sqrt(claimed.value()), it);
   }
   variance.add(ErrorPart::next_order((std::fabs(change.value()) + change.error()) / (fewer - 1)));
-  it.judge(spreads,
-           equal("variance over runs, summed over the state", variance, claimed)
-               .of_kind(EvidenceKind::statistical)
-               .with(fmt::format("{} runs at B = {}", setting.draws(training.runs), training.batch))
-               .unless(wrong_learning_rate,
-                       instead([&] { return predicted(1.1 * eta, Transport::by_jacobian); }))
-               .unless(no_transport, instead([&] { return predicted(eta, Transport::none); })));
+  it.judge(
+      spreads,
+      equal("variance over runs, summed over the state", variance, claimed)
+          .of_kind(EvidenceKind::statistical)
+          .with(fmt::format("{} runs at `B = {}`", setting.draws(training.runs), training.batch))
+          .unless(wrong_learning_rate,
+                  instead([&] { return predicted(1.1 * eta, Transport::by_jacobian); }))
+          .unless(no_transport, instead([&] { return predicted(eta, Transport::none); })));
 }
 
 }  // namespace
@@ -273,16 +274,17 @@ void examine_ode_limit(const OdeLimit& training, const Setting& setting, Examina
     with_jacobian(training.rung).field.jacobian(x, jacobian, 0.0);
     steepest = std::max(steepest, jacobian.norm());
   }
-  it.require(small_steps, 1 - training.step_size * steepest,
-             fmt::format("eta |J| = {:.3g} at most, at the start and the end, has to stay below 1",
-                         training.step_size * steepest));
+  it.require(
+      small_steps, 1 - training.step_size * steepest,
+      fmt::format("`eta |J| = {:.3g}` at most, at the start and the end, has to stay below 1",
+                  training.step_size * steepest));
   it.require(independent, -training.repetition,
              fmt::format("repeated with probability {:.3g}", training.repetition));
   const Quantity order = order_of_descent(training, flow);
   // In units of the time that is compared; the slope of x ln(1/x) is 1 - 1/ln(1/x).
   const double finest =
       std::log(std::pow(halving, rates - 1) * static_cast<double>(training.steps));
-  it.judge(follows, equal("order of |descent - flow| in eta", order, 1)
+  it.judge(follows, equal("order of |descent - flow| in `eta`", order, 1)
                         .unless(exponent, 1.1)
                         .against(logarithm, 1 - 1 / finest));
   judge_fluctuations(training, flow, setting, it);

@@ -116,12 +116,17 @@ ParameterInfo text_info(const char* kind, const std::string& help) {
   return info;
 }
 
-// The help of a command: an example under its usage, and some options before the others.
+using Place = std::function<std::size_t(const CLI::Option*)>;
+
+// The help of a command: an example under its usage, some options before the others, and these in the
+// order of their places.
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter(const CLI::FormatterBase& like, std::string example,
-                std::vector<const CLI::Option*> first_options)
-      : example_(std::move(example)), first_options_(std::move(first_options)) {
+                std::vector<const CLI::Option*> first_options, Place place)
+      : example_(std::move(example)),
+        first_options_(std::move(first_options)),
+        place_(std::move(place)) {
     column_width(like.get_column_width());
   }
   std::string make_usage(const CLI::App* app, std::string name) const override {
@@ -129,6 +134,7 @@ class HelpFormatter : public CLI::Formatter {
   }
   std::string make_group(std::string group, bool is_positional,
                          std::vector<const CLI::Option*> options) const override {
+    std::ranges::stable_sort(options, {}, place_);
     if (is_positional || group != "Options" || first_options_.empty()) {
       return CLI::Formatter::make_group(std::move(group), is_positional, std::move(options));
     }
@@ -142,6 +148,7 @@ class HelpFormatter : public CLI::Formatter {
  private:
   std::string example_;
   std::vector<const CLI::Option*> first_options_;
+  Place place_;
 };
 
 bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
@@ -192,11 +199,26 @@ std::vector<std::string> names_of_options(const CLI::App& command) {
   return names;
 }
 
+// The other commands that take an option of this name.
+std::vector<std::string> commands_with(const CLI::App& command, const std::string& name) {
+  std::vector<std::string> names;
+  if (command.get_parent() == nullptr) return names;
+  for (const CLI::App* other : command.get_parent()->get_subcommands({})) {
+    if (other->get_option_no_throw(name) != nullptr) names.push_back(other->get_name());
+  }
+  return names;
+}
+
 // What is wrong with the words that were left over.
 std::string unexpected(const CLI::App& command, const std::vector<std::string>& words,
                        const std::string& word) {
   if (word.starts_with("-")) {
     const std::string name = word.substr(0, word.find('='));
+    const std::vector<std::string> others = commands_with(command, name);
+    if (!others.empty()) {
+      return fmt::format("{} is no option of '{}', only of {}", name, command.get_name(),
+                         joined(others));
+    }
     // One letter is like any other.
     const bool has_letters = name.size() > 3;
     return fmt::format("{} is no option of '{}'{}", name, command.get_name(),
@@ -212,6 +234,10 @@ std::string unexpected(const CLI::App& command, const std::vector<std::string>& 
   return message;
 }
 
+std::string given_too_often(const std::string& name, std::size_t times) {
+  return fmt::format("{} is given {} times; give it once", name, times);
+}
+
 // What an option lacks, has too often, or cannot take. CLI11's exceptions have texts only, which begin
 // or end with the option's name.
 std::string wrong_value(const CLI::App& command, const std::string& text) {
@@ -225,7 +251,7 @@ std::string wrong_value(const CLI::App& command, const std::string& text) {
     const std::string& given = option->results().back();
     if (is_flag(*option)) return fmt::format("{} {} must be true or false", name, given);
     if (option->count() > 1 && option->get_items_expected_max() == 1) {
-      return fmt::format("{} is given {} times; give it once", name, option->count());
+      return given_too_often(name, option->count());
     }
     return fmt::format("{} {} is not a value that it takes: {}", name, given,
                        option->get_description());
@@ -344,8 +370,9 @@ Command::Command(CLI::App* app) : app_(app) {}
 Command::~Command() = default;
 
 Option Command::declare(CLI::Option* option, DeclaredOption declared) {
-  auto& place = declared_[option] = std::make_unique<DeclaredOption>(std::move(declared));
-  DeclaredOption* const kept = place.get();
+  Kept& own =
+      declared_[option] = {std::make_unique<DeclaredOption>(std::move(declared)), next_place_++};
+  DeclaredOption* const kept = own.declared.get();
   const std::string& kind = kept->info.kind;
   option->description(help_of(kept->info));
   const std::string where = "popgrad " + app_->get_name();
@@ -499,10 +526,51 @@ Option Command::add_switch(const ParameterInfo& declared, const std::function<vo
                  {declared});
 }
 
-void Command::remove_option(const std::string& name) {
-  CLI::Option* const option = app_->get_option(name);
-  declared_.erase(option);
-  app_->remove_option(option);
+void Command::add_dependent(const std::vector<ParameterInfo>& possible,
+                            std::function<void(Command&)> add) {
+  Dependents own{next_place_, {}, std::move(add)};
+  std::map<std::string, bool> switches;
+  for (const ParameterInfo& info : possible) {
+    const auto [at, added] = switches.emplace(info.name, info.kind == "switch");
+    if (at->second != (info.kind == "switch")) {
+      throw std::logic_error(fmt::format("--{} would be a switch and take a value", info.name));
+    }
+    if (!added) continue;
+    const auto keep = [](const CLI::results_t&) { return true; };
+    CLI::Option* const option = info.kind == "switch"
+                                    ? app_->add_flag(fmt::format("--{0},!--no-{0}", info.name))
+                                    : app_->add_option("--" + info.name, CLI::callback_t(keep));
+    own.possible.push_back(option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
+  }
+  next_place_ += 1000;  // between those before and those after
+  dependents_.push_back(std::move(own));
+}
+
+void Command::add_dependents(bool take) {
+  std::map<std::string, std::vector<std::string>> given;
+  const std::vector<Dependents> all = std::exchange(dependents_, {});
+  for (const Dependents& own : all) {
+    for (CLI::Option* const option : own.possible) {
+      if (option->count() > 0) given[longest_name(*option)] = option->results();
+      app_->remove_option(option);
+    }
+  }
+  for (const Dependents& own : all) {
+    next_place_ = own.place;
+    own.add(*this);
+  }
+  if (!take) return;
+  for (const auto& [name, values] : given) give(name, values);
+}
+
+void Command::give(const std::string& name, const std::vector<std::string>& values) {
+  CLI::Option* const option = app_->get_option_no_throw(name);
+  if (option == nullptr) throw UsageError(unexpected(*app_, {}, name));
+  if (values.size() > 1 && option->get_items_expected_max() == 1) {
+    throw UsageError(given_too_often(name, values.size()));
+  }
+  for (const std::string& value : values) option->add_result(value);
+  Option(option, declared_.at(option).declared.get()).take_added();
 }
 
 void Command::footer(const std::string& text) { app_->footer(text); }
@@ -512,7 +580,8 @@ void Command::introduce(const std::string& example, const std::vector<std::strin
   first_options_.clear();
   for (const std::string& name : first_options) first_options_.push_back(app_->get_option(name));
   app_->formatter(
-      std::make_shared<HelpFormatter>(*app_->get_formatter(), example_, first_options_));
+      std::make_shared<HelpFormatter>(*app_->get_formatter(), example_, first_options_,
+                                      [this](const CLI::Option* o) { return place_of(o); }));
 }
 
 std::string Command::name() const { return app_->get_name(); }
@@ -529,7 +598,13 @@ std::optional<Option> Command::find_option(const std::string& name) const {
   CLI::Option* const option = app_->get_option_no_throw(name);
   const auto declared = declared_.find(option);
   if (option == nullptr || declared == declared_.end()) return std::nullopt;
-  return Option(option, declared->second.get());
+  return Option(option, declared->second.declared.get());
+}
+
+std::size_t Command::place_of(const CLI::Option* option) const {
+  const auto found = declared_.find(option);
+  return found == declared_.end() ? 0
+                                  : found->second.place;  // the parser's own --help is the first
 }
 
 std::ptrdiff_t Command::place_in_help(const CLI::Option& option) const {
@@ -544,8 +619,8 @@ CommandText Command::describe() const {
   for (const CLI::Option* option : app_->get_options()) {
     if (!option->get_group().empty()) options.push_back(option);
   }
-  std::stable_sort(options.begin(), options.end(), [this](const auto* a, const auto* b) {
-    return place_in_help(*a) < place_in_help(*b);
+  std::ranges::stable_sort(options, {}, [this](const CLI::Option* option) {
+    return std::pair(place_in_help(*option), place_of(option));
   });
   for (const CLI::Option* option : options) {
     const auto declared = declared_.find(option);
@@ -558,8 +633,8 @@ CommandText Command::describe() const {
     own.required = option->get_required();
     own.repeatable = option->get_items_expected_max() > 1;
     // The parser's own --help.
-    own.declared =
-        declared == declared_.end() ? text_info("switch", own.help) : declared->second->info;
+    own.declared = declared == declared_.end() ? text_info("switch", own.help)
+                                               : declared->second.declared->info;
     text.options.push_back(std::move(own));
   }
   return text;
@@ -593,7 +668,10 @@ void CommandLine::add_answer(const std::string& name, const std::string& help,
                              const std::function<std::string()>& text) {
   app_->add_flag_callback(
       name,
-      [text] { throw CLI::CallForVersion(text(), static_cast<int>(CLI::ExitCodes::Success)); },
+      [this, text] {
+        add_dependents(false);
+        throw CLI::CallForVersion(text(), static_cast<int>(CLI::ExitCodes::Success));
+      },
       help);
 }
 
@@ -627,16 +705,30 @@ void CommandLine::parse(const std::vector<std::string>& words) {
   } catch (const CLI::CallForVersion& asked) {
     throw Enquiry(asked.what());
   } catch (const CLI::Success&) {
+    add_dependents(false);
     throw Enquiry();
   } catch (const CLI::ParseError& error) {
+    add_dependents(true);
     throw UsageError(in_our_words(*app_, error, words, example_));
+  }
+  add_dependents(true);
+}
+
+void CommandLine::add_dependents(bool take) {
+  // Those of the other commands first: what they might have had is then named by no error.
+  for (const auto& command : commands_) {
+    if (!command->parsed()) command->add_dependents(false);
+  }
+  for (const auto& command : commands_) {
+    if (command->parsed()) command->add_dependents(take);
   }
 }
 
 void CommandLine::example(const std::string& words) {
   example_ = words;
-  app_->formatter(std::make_shared<HelpFormatter>(*app_->get_formatter(), example_,
-                                                  std::vector<const CLI::Option*>()));
+  app_->formatter(std::make_shared<HelpFormatter>(
+      *app_->get_formatter(), example_, std::vector<const CLI::Option*>(),
+      [](const CLI::Option*) { return std::size_t{0}; }));
 }
 
 std::string CommandLine::chosen() const { return app_->get_subcommands().front()->get_name(); }

@@ -186,7 +186,10 @@ class Command {
                        const std::function<void(const std::string&)>& take);
   /// A switch of a model, as --NAME and --no-NAME.
   Option add_switch(const ParameterInfo& declared, const std::function<void(bool)>& take);
-  void remove_option(const std::string& name);
+  /// Options that words before or after them decide on, such as those of the model that is named. The
+  /// parser takes all that are `possible`; then `add` adds those that there are, and they take what was
+  /// given. In the help they stand where this was called.
+  void add_dependent(const std::vector<ParameterInfo>& possible, std::function<void(Command&)> add);
 
   /// The text under the help.
   void footer(const std::string& text);
@@ -205,16 +208,32 @@ class Command {
   /// That parameters of a model are options too, where it is named among the words.
   void takes_parameters() { takes_parameters_ = true; }
   CommandText describe() const;
+  /// Adds the dependent options; without `take` only for the help. Throws UsageError for one that was given
+  /// and is not among them.
+  void add_dependents(bool take);
 
  private:
+  struct Dependents {
+    std::size_t place = 0;
+    std::vector<CLI::Option*> possible;
+    std::function<void(Command&)> add;
+  };
+  struct Kept {
+    std::unique_ptr<DeclaredOption> declared;
+    std::size_t place = 0;  // in the help
+  };
   Option declare(CLI::Option* option, DeclaredOption declared);
+  std::size_t place_of(const CLI::Option* option) const;
   std::ptrdiff_t place_in_help(const CLI::Option& option) const;
+  void give(const std::string& name, const std::vector<std::string>& values);
 
   CLI::App* app_;
   std::string example_;
   std::vector<const CLI::Option*> first_options_;
   bool takes_parameters_ = false;
-  std::map<const CLI::Option*, std::unique_ptr<DeclaredOption>> declared_;
+  std::vector<Dependents> dependents_;
+  std::size_t next_place_ = 1;
+  std::map<const CLI::Option*, Kept> declared_;
 };
 
 /// The program: a choice of commands.
@@ -252,6 +271,8 @@ class CommandLine {
   int answer(const Enquiry& enquiry) const;
 
  private:
+  void add_dependents(bool take);
+
   std::unique_ptr<CLI::App> app_;
   std::string example_;
   std::vector<std::unique_ptr<Command>> commands_;

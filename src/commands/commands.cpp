@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "commands/distribute.hpp"
 #include "commands/exit_status.hpp"
@@ -27,12 +29,6 @@
 #include "popgrad/base/stop.hpp"
 
 namespace popgrad::cli {
-namespace {
-
-// Whether the memory of the process is that of the command: not in a program that calls commands.
-bool own_process = false;
-
-}  // namespace
 
 std::string command_line(const Invocation& call) {
   std::string line = call.program;
@@ -74,13 +70,40 @@ void check_words(const std::vector<std::string>& words) {
 
 }  // namespace
 
-int carry_out(const Invocation& call) {
-  check_words(call.words);
-  begin_reading();
-  // An interruption is of one command.
-  const struct Withdrawal {
-    ~Withdrawal() { withdraw_interruption(); }
-  } withdrawal;
+namespace {
+
+struct CommandEntry {
+  const char* name;
+  Action (*add)(CommandLine& app, const Invocation& call);
+};
+
+// In the order of the help.
+constexpr std::array entries{
+    CommandEntry{"list", add_list},           CommandEntry{"run", add_run},
+    CommandEntry{"compare", add_compare},     CommandEntry{"verify", add_verify},
+    CommandEntry{"falsify", add_falsify},     CommandEntry{"instance", add_instance},
+    CommandEntry{"frontier", add_frontier},   CommandEntry{"error-ratios", add_error_ratios},
+    CommandEntry{"figure", add_figure},       CommandEntry{"ladder", add_ladder},
+    CommandEntry{"report", add_report},       CommandEntry{"sweep", add_sweep},
+    CommandEntry{"merge", add_merge},         CommandEntry{"landscape", add_landscape},
+    CommandEntry{"equations", add_equations},
+};
+
+// Those that a program with these theories has; only the first word's, if it names one that needs no others.
+std::vector<CommandEntry> commands_of(const Invocation& call, bool only_named) {
+  std::vector<CommandEntry> offered;
+  for (const CommandEntry& entry : entries) {
+    if (entry.name == std::string_view("landscape") && !has_landscapes(call.theories)) continue;
+    const bool describes_all = entry.name == std::string_view("list");
+    if (only_named && !call.words.empty() && call.words[0] == entry.name && !describes_all) {
+      return {entry};
+    }
+    offered.push_back(entry);
+  }
+  return offered;
+}
+
+int carry_out(const Invocation& call, const std::vector<CommandEntry>& offered) {
   CommandLine app{"popgrad checks theorems about how transformers train", "popgrad"};
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
@@ -88,21 +111,7 @@ int carry_out(const Invocation& call) {
   app.footer(exit_status_text());
   app.example("verify " + example_statements(call.theories));
   std::map<std::string, Action> actions;
-  actions["list"] = add_list(app, call);
-  actions["run"] = add_run(app, call);
-  actions["compare"] = add_compare(app, call);
-  actions["verify"] = add_verify(app, call);
-  actions["falsify"] = add_falsify(app, call);
-  actions["instance"] = add_instance(app, call);
-  actions["frontier"] = add_frontier(app, call);
-  actions["error-ratios"] = add_error_ratios(app, call);
-  actions["figure"] = add_figure(app, call);
-  actions["ladder"] = add_ladder(app, call);
-  actions["report"] = add_report(app, call);
-  actions["sweep"] = add_sweep(app, call);
-  actions["merge"] = add_merge(app, call);
-  if (has_landscapes(call.theories)) actions["landscape"] = add_landscape(app, call);
-  actions["equations"] = add_equations(app, call);
+  for (const CommandEntry& entry : offered) actions[entry.name] = entry.add(app, call);
   set_memory_limit({});
   for (const auto& command : app.subcommands()) add_memory_option(*command);
   app.add_answer("--man", "print the manual page (roff)", [&app] { return manual_page(app); });
@@ -110,19 +119,38 @@ int carry_out(const Invocation& call) {
                  [&app, &call] { return bash_completions(app, call.theories); });
   try {
     app.parse(call.words);
-    if (own_process) bound_memory();
-    return actions.at(app.chosen())();
   } catch (const Enquiry& enquiry) {
     return app.answer(enquiry);
+  } catch (const UsageError&) {
+    if (offered.size() > 1) throw;
+    return carry_out(call, commands_of(call, false));  // it names the command that has the option
+  }
+  if (host().own_process) bound_memory();
+  return actions.at(app.chosen())();
+}
+
+}  // namespace
+
+int carry_out(const Invocation& call) {
+  const Host& around = call.host != nullptr ? *call.host : host();
+  const Bound<Host> bound(around);
+  const Bound<GivenFiles> files(around.files);
+  check_words(call.words);
+  begin_reading();
+  // An interruption is of one command.
+  const struct Withdrawal {
+    ~Withdrawal() { withdraw_interruption(); }
+  } withdrawal;
+  try {
+    return carry_out(call, commands_of(call, true));
   } catch (const UsageError& error) {
-    std::string command;
-    for (const auto& one : app.subcommands()) {
-      if (one->parsed()) command = one->name() + " ";
-    }
+    const bool named = !call.words.empty() && std::ranges::any_of(entries, [&](const auto& entry) {
+      return call.words[0] == entry.name;
+    });
     // InputError writes control characters that were typed on one line.
-    throw UsageError(
-        InputError(fmt::format("popgrad: {}; see 'popgrad {}--help'", error.what(), command))
-            .what());
+    throw UsageError(InputError(fmt::format("popgrad: {}; see 'popgrad {}--help'", error.what(),
+                                            named ? call.words[0] + " " : ""))
+                         .what());
   }
 }
 
@@ -139,9 +167,12 @@ int help(const Invocation& call) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
                                                                 &std::fclose);
   if (!is_shared(call) || !nowhere) return success;
-  host().output = host().errors = nowhere.get();
+  Host silent = host();
+  silent.output = silent.errors = nowhere.get();
+  Invocation quiet = call;
+  quiet.host = &silent;
   try {
-    static_cast<void>(carry_out(call));
+    static_cast<void>(carry_out(quiet));
   } catch (const std::exception&) {
     // Where the first fails in the same way, it asks for no cell.
     const std::exception_ptr failure = std::current_exception();
@@ -180,10 +211,10 @@ int status_of_call(const Invocation& call) {
 }  // namespace
 
 int run(const Invocation& call) {
+  const Bound<Host> bound(call.host != nullptr ? *call.host : host());
   // A reader that closes the pipe ends us quietly, as it does any filter.
   std::signal(SIGPIPE, SIG_DFL);
   watch_for_signals();
-  own_process = true;
   const Processes processes;
   if (process_rank() > 0) return help(call);
   if (process_count() > 1 && !is_shared(call)) {

@@ -11,11 +11,14 @@
 
 namespace popgrad::cli {
 
+struct Host;
+
 /// What the program was called with, without its own name, and what it knows of.
 struct Invocation {
   std::vector<std::string> words;
   Theories theories;
   std::string program = "popgrad";  ///< its own name, as in the lines that repeat an output
+  const Host* host = nullptr;  ///< what stands around it; null: that of the caller's own command
 };
 using Action = std::function<int()>;
 

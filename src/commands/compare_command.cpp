@@ -20,6 +20,7 @@
 #include "popgrad/base/stop.hpp"
 #include "popgrad/judging/compare.hpp"
 #include "presenting/regime_table.hpp"
+#include "presenting/result_table.hpp"
 #include "runs/produce.hpp"
 
 namespace popgrad::cli {
@@ -63,9 +64,9 @@ void print_error_budget(const CommonOptions& all_options, const Model& model,
     laws = made(options, random, endless, 1.0);
     break;
   }
-  fmt::print(standard_output(),
-             "\nerror budget (largest over the save points)\n{:<28} {:>12} {:>12} {:>12} {:>14}\n",
-             "observable", "solver", "step size", "batch noise", "finite " + kept_from_limit);
+  ResultTable table({words("observable", 28), numbers("solver", 12, ".3g"),
+                     numbers("step size", 12, ".3g"), numbers("batch noise", 12, ".3g"),
+                     numbers("finite " + kept_from_limit, 14)});
   const auto has = [](const Trajectory<double>& run, const std::string& column) {
     return std::find(run.columns.begin(), run.columns.end(), column) != run.columns.end();
   };
@@ -81,9 +82,10 @@ void print_error_budget(const CommonOptions& all_options, const Model& model,
       finite = fmt::format("{:.3g}",
                            distance(column, times, spread.mean, band(laws, column).mean).largest);
     }
-    fmt::print(standard_output(), "{:<28} {:>12.3g} {:>12.3g} {:>12} {:>14}\n", column, solver,
-               step, samples.size() > 1 ? fmt::format("{:.3g}", noise) : "--runs >= 2", finite);
+    table.add(column, solver, step,
+              samples.size() > 1 ? fmt::format("{:.3g}", noise) : "--runs >= 2", finite);
   }
+  fmt::print(standard_output(), "\nerror budget (largest over the save points)\n{}", table.text());
 }
 
 // Keeps the first rows, that all runs of both sides have; the second side may have none.
@@ -146,15 +148,9 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
   table.rows.resize(times.size());
   const bool to_stdout = common.output == "-";
   const bool shown = both && !to_stdout;
-  if (shown) {
-    fmt::print(
-        standard_output(),
-        "{} {} against {}, {} save points to t = {:.6g}{}\n{:<28} {:>12} {:>12} {:>12} {:>12} "
-        "{:>12}\n",
-        model.name(), a.info.name, b.info.name, times.size(), times.back(),
-        a.runs.size() > 1 ? fmt::format(", mean of {} runs", a.runs.size()) : "", "observable",
-        "largest", "at t", "relative", "rms", "std. error");
-  }
+  ResultTable distances({words("observable", 28), numbers("largest", 12, ".4g"),
+                         numbers("at t", 12, ".6g"), numbers("relative", 12, ".4g"),
+                         numbers("rms", 12, ".4g"), numbers("std. error", 12)});
   Panels panels;
   for (const std::string& column : common_columns) {
     const Band left = band(a.runs, column);
@@ -166,11 +162,8 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
                              ? 0
                              : *std::max_element(left.deviation.begin(), left.deviation.end()) /
                                    std::sqrt(static_cast<double>(left.runs));
-    if (shown) {
-      fmt::print(standard_output(), "{:<28} {:>12.4g} {:>12.6g} {:>12.4g} {:>12.4g} {:>12}\n",
-                 column, d.largest, d.time_of_largest, d.relative, d.root_mean_square,
-                 left.runs > 1 ? fmt::format("{:.3g}", error) : "");
-    }
+    distances.add(column, d.largest, d.time_of_largest, d.relative, d.root_mean_square,
+                  left.runs > 1 ? fmt::format("{:.3g}", error) : "");
     for (const auto& [side, values] :
          {std::pair{a.info.name, &left}, std::pair{b.info.name, &right}}) {
       if (values == &right && !both) continue;
@@ -183,6 +176,10 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
     }
   }
   if (shown) {
+    fmt::print(standard_output(), "{} {} against {}, {} save points to t = {:.6g}{}\n{}",
+               model.name(), a.info.name, b.info.name, times.size(), times.back(),
+               a.runs.size() > 1 ? fmt::format(", mean of {} runs", a.runs.size()) : "",
+               distances.text());
     const std::string regimes =
         regime_table({{a.info.name, regime_times(a.runs)}, {b.info.name, regime_times(b.runs)}});
     if (!regimes.empty()) fmt::print(standard_output(), "\n{}", regimes);
@@ -232,40 +229,60 @@ Action add_compare(CommandLine& app, const Invocation& call) {
   command->add_option("model", example_model(call.theories)).required();
   command->add_option("first", options->first, "a rung").required();
   command->add_option("second", options->second, "another rung (or --with FILE)");
+  using enum OptionGroup;
   options->common = add_common_options(
-      *command, call,
-      {{"--digits", "--states"}, "is for 'run': comparisons are in double, of observables"});
+      *command, call, {law, seed, clock, runs, save, save_at, solver, jobs, events, output, quiet});
   command
-      ->add_list("--with", options->with, "recorded runs: .csv, .npz or .jsonl, several by commas")
+      ->add_list("--with", options->with,
+                 "recorded runs: CSV, TSV, JSON lines (also .gz) or .npz, several by commas")
       .kind("input files");
-  command->add_list("--map", options->map, "OBSERVABLE=COLUMN,..., t=COLUMN for the time");
+  command->add_list("--map", options->map,
+                    "OBSERVABLE=COLUMN,..., t=COLUMN for the time; OBSERVABLE=~REGEX for the one "
+                    "column whose name matches; OBSERVABLE=FORMULA over columns, such as "
+                    "loss=bits*log(2). Of columns that are "
+                    "named only these are judged, else all with the name of an observable");
   command->add_list("--group", options->group, "columns that distinguish recorded runs");
+  command->add_flag("--runs-in-columns", options->runs_in_columns,
+                    "every column RUN - METRIC is of a run, and METRIC its name for --map and "
+                    "--clock, as in a chart that W&B exports");
+  command->add_option(
+      "--restarts", options->restarts,
+      Choice{{"refuse", "keep-last", "keep-first", "new-run"}, "refuse"},
+      "rows that count where the time of a run goes back over rows that it has, as in the log of "
+      "a run that was resumed: none, those after, those before, or both as two runs");
   command->add_option(
       "--clock", options->clock,
-      "time on our clock: a formula over the columns such as 'lr*step', or a factor "
-      "of the time column. Without it the factor is fitted, and nothing is judged");
+      "time of a row as learning rate * steps: a formula over the columns such as 'lr*step' or "
+      "'`optim/lr` * step' (names between backticks), or a factor of the time column; without it a "
+      "factor is "
+      "fitted and nothing is judged");
   command->add_option("--level", options->level, Number{within(1e-9, 0.5), "1e-3"},
-                      "probability that a run of the same law is found to depart");
+                      "false-alarm probability: that runs of the same law are found to depart");
   command->add_option("--resolution", options->resolution, Number{within(0, 0.1), "1e-6"},
                       "relative precision of the recorded numbers");
   command->add_list(
       "--suspect", options->suspects,
-      "settings that are doubted: eta, batch, momentum, numbers or choices of the model, by "
-      "commas. They take nine tenths of the level of tests of settings, which looks for "
-      "faults in learning rate, batch, label noise, temperature, the rate of attention over "
-      "that of the rest and the place of the query anyway; all: every number of the model, in "
-      "equal parts");
-  command->add_flag("--fresh-starts", options->fresh_starts,
-                    "every run of the ensemble from an instance of its own seed, for recorded runs "
-                    "whose random starts are not ours");
-  command->add_flag("--ensemble", options->ensemble,
-                    "judge by sampled runs, 64 or --runs, even where the law of a run is predicted "
-                    "well enough; so does --runs");
+      "settings to test first: eta, batch, momentum, numbers or choices of the model, by "
+      "commas. They get nine tenths of the level, so that smaller changes of them are found; "
+      "learning rate, batch, label noise, temperature, the rate of attention relative to the "
+      "rest and the place of the query are always tested; all: every number of the model");
+  command->add_flag(
+      "--fresh-starts", options->fresh_starts,
+      "draw the start of every run of the ensemble anew, for recorded runs with random starts");
+  command->add_flag(
+      "--ensemble", options->ensemble,
+      "judge by sampled runs (64, or --runs, which implies this) even where the law of a run "
+      "is predicted");
   command->add_flag("--no-fit", options->no_fit,
-                    "of runs that depart, do not look for the settings that would explain them");
-  command->add_flag("--no-ladder", options->no_ladder, "do not try the other rungs on the runs");
+                    "do not search for settings that explain runs that depart");
+  command->add_flag(
+      "--details", options->details,
+      "of recorded runs: every test, run and observable, regimes, and how well the other "
+      "rungs explain the runs");
+  command->add_flag("--no-ladder", options->no_ladder,
+                    "with --details: do not try the other rungs");
   command->introduce("compare " + example_rungs(call.theories) + " --t1 20",
-                     {"--with", "--map", "--clock", "--instance", "--output"});
+                     {"--with", "--map", "--clock", "--instance", "--details"});
   return [command, options, call]() -> int {
     options->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *options->common);

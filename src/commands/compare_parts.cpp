@@ -45,7 +45,7 @@ RunSide side_of(const CommonOptions& options, const RungInfo& info, const Parame
 int status_of(const std::vector<Trajectory<double>>& runs) {
   const std::string failure = failure_of(runs);
   if (failure.empty()) return success;
-  fmt::print(standard_error(), "popgrad: {}\n", failure);
+  report_failure("popgrad: " + failure);
   return numerical_failure;
 }
 

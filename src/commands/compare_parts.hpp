@@ -13,10 +13,12 @@ namespace popgrad::cli {
 
 struct CompareOptions {
   std::shared_ptr<CommonOptions> common;
-  std::string first, second, clock;
+  std::string first, second, clock, restarts;
   std::vector<std::string> with, map, group, suspects;
   double level = 1e-3;
   double resolution = 1e-6;
+  bool details = false;
+  bool runs_in_columns = false;
   bool no_ladder = false;
   bool no_fit = false;
   bool fresh_starts = false;

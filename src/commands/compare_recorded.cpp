@@ -24,6 +24,7 @@
 #include "presenting/drawing.hpp"
 #include "presenting/judgement_text.hpp"
 #include "presenting/regime_table.hpp"
+#include "presenting/result_table.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -40,39 +41,44 @@ RecordedLayout layout_of(const CompareOptions& options) {
     layout.columns[pair.substr(0, at)] = pair.substr(at + 1);
   }
   layout.group = options.group;
+  layout.runs_in_columns = options.runs_in_columns;
+  layout.restarts = options.restarts == "keep-last"    ? Restarts::keep_last
+                    : options.restarts == "keep-first" ? Restarts::keep_first
+                    : options.restarts == "new-run"    ? Restarts::new_run
+                                                       : Restarts::refuse;
   if (!options.clock.empty()) layout.clock = options.clock;
   return layout;
 }
 
-// What the files do not have.
-void print_gaps(const std::vector<RecordedRun>& recorded) {
-  for (const RecordedRun& run : recorded) {
-    if (run.averaged > 1) continue;
+// What was taken for granted, left out or filled in, and what the files do not have; a line each.
+std::vector<std::string> notes_of(const RecordedFiles& files) {
+  std::vector<std::string> notes = files.notes;
+  double last = 0;
+  for (const RecordedRun& run : files.runs) last = std::max(last, run.last);
+  for (const RecordedRun& run : files.runs) {
     if (run.without_time > 0) {
-      fmt::print(standard_output(), "{}: {} of {} rows have no time and are left out\n", run.label,
-                 run.without_time,
-                 run.without_time + (run.gaps.empty() ? 0 : run.gaps.front().rows));
+      notes.push_back(fmt::format(
+          "{}: {} of {} rows have no time and are left out", run.label, run.without_time,
+          run.without_time + (run.gaps.empty() ? 0 : run.gaps.front().rows)));
     }
     for (std::size_t c = 0; c < run.gaps.size(); ++c) {
       const Gaps& gaps = run.gaps[c];
       if (gaps.missing == 0) continue;
-      fmt::print(
-          standard_output(), "{}: {} of {} values of {} are missing{}\n", run.label, gaps.missing,
-          gaps.rows, run.columns[c],
-          gaps.diverged ? fmt::format(", all from t = {:.6g} on", *gaps.diverged) : std::string{});
+      notes.push_back(fmt::format(
+          "{}: {} of {} values of {} are missing{}", run.label, gaps.missing, gaps.rows,
+          run.columns[c],
+          gaps.diverged ? fmt::format(", all from t = {:.6g} on", *gaps.diverged) : std::string{}));
+    }
+    if (run.last < last) {
+      notes.push_back(fmt::format("{}: has no row after t = {:.6g}; others go on to {:.6g}",
+                                  run.label, run.last, last));
     }
   }
+  return notes;
 }
 
-// Where the rows end before those of other runs.
-void print_early_ends(const std::vector<RecordedRun>& recorded) {
-  double last = 0;
-  for (const RecordedRun& run : recorded) last = std::max(last, run.last);
-  for (const RecordedRun& run : recorded) {
-    if (run.averaged > 1 || !(run.last < last)) continue;
-    fmt::print(standard_output(), "{}: has no row after t = {:.6g}; others go on to {:.6g}\n",
-               run.label, run.last, last);
-  }
+void print_lines(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) fmt::print(standard_output(), "{}\n", note);
 }
 
 // ---- without a judgement --------------------------------------------------------------------
@@ -80,11 +86,10 @@ void print_early_ends(const std::vector<RecordedRun>& recorded) {
 // On our clock, or on one that is fitted.
 void print_deviations(const std::vector<RecordedRun>& recorded,
                       const std::vector<Trajectory<double>>& runs, bool fitted) {
-  std::size_t widest = 3;
-  for (const RecordedRun& run : recorded) widest = std::max(widest, run.label.size());
-  fmt::print(standard_output(), "{:<{}} {:<20} {:>6} {:>11} {:>11} {:>11} {:>11} {:>12}\n", "run",
-             widest, "observable", "rows", "factor", "rms", "largest", "at recorded",
-             "correlation");
+  ResultTable table({words("run"), words("observable", 20), numbers("rows", 6),
+                     numbers("factor", 11, ".4g"), numbers("rms", 11, ".4g"),
+                     numbers("largest", 11, ".4g"), numbers("at recorded", 11, ".6g"),
+                     numbers("correlation", 12, ".4f")});
   const std::vector<double>& times = runs.front().t;
   for (const RecordedRun& run : recorded) {
     for (std::size_t c = 0; c < run.columns.size(); ++c) {
@@ -96,19 +101,17 @@ void print_deviations(const std::vector<RecordedRun>& recorded,
         y.push_back(run.values[c][k]);
       }
       if (t.size() < 3 || !(t.back() > 0)) {
-        fmt::print(standard_output(), "{:<{}} {:<20} {:>6}  too few to be compared\n", run.label,
-                   widest, run.columns[c], t.size());
+        table.add(run.label, run.columns[c], t.size(), " too few to be compared");
         continue;
       }
       const std::vector<double> computed = band(runs, run.columns[c]).mean;
       const ClockFit fit =
           fitted ? fit_clock(times, computed, t, y) : deviation_at(1.0, times, computed, t, y);
-      fmt::print(standard_output(),
-                 "{:<{}} {:<20} {:>6} {:>11.4g} {:>11.4g} {:>11.4g} {:>11.6g} {:>12.4f}\n",
-                 run.label, widest, run.columns[c], t.size(), fit.factor, fit.root_mean_square,
-                 fit.largest, fit.time_of_largest, fit.correlation);
+      table.add(run.label, run.columns[c], t.size(), fit.factor, fit.root_mean_square, fit.largest,
+                fit.time_of_largest, fit.correlation);
     }
   }
+  fmt::print(standard_output(), "{}", table.text());
 }
 
 // ---- the clock is known ---------------------------------------------------------------------
@@ -119,6 +122,7 @@ struct Judging {
   const Model& model;
   const RungInfo& rung;
   const CommonOptions& common;
+  std::vector<std::string> notes;  // on the files
 };
 
 // The recorded runs as rows that regimes are looked for in, without their mean.
@@ -191,10 +195,9 @@ Trajectory<double> table_of(const RunJudge& judge, const Trajectory<double>* cen
 void draw_check(const Judging& j, const RunJudge& judge, const Trajectory<double>& table,
                 const Invocation& call) {
   const std::vector<RecordedRun>& recorded = judge.recorded();
-  Drawing drawing;
-  drawing.name = fmt::format("compare-{}-{}", j.model.name(), j.rung.name);
-  drawing.script = "recorded-runs";
-  drawing.title = fmt::format("recorded runs against {} {}", j.model.name(), j.rung.name);
+  Drawing drawing = captioned_drawing(
+      fmt::format("compare-{}-{}", j.model.name(), j.rung.name), "recorded-runs",
+      fmt::format("recorded runs against {} {}", j.model.name(), j.rung.name), command_line(call));
   FigureTable csv;
   for (std::size_t k = 0; k < table.t.size(); ++k) {
     std::vector<Cell> row{{"t", table.t[k]}};
@@ -220,12 +223,14 @@ void draw_check(const Judging& j, const RunJudge& judge, const Trajectory<double
     }
     floors.emplace_back(negative ? "-" : "0");
   }
-  drawing.variables = {{"panels", fmt::format("{}", fmt::join(panels, " "))},
-                       {"departures", fmt::format("{}", fmt::join(departures, " "))},
-                       {"floors", fmt::format("{}", fmt::join(floors, " "))},
-                       {"runs", std::to_string(recorded.size())},
-                       {"mean", recorded.size() > 1 ? "1" : "0"},
-                       {"expected", j.rung.name}};
+  const std::vector<std::pair<std::string, std::string>> variables{
+      {"panels", fmt::format("{}", fmt::join(panels, " "))},
+      {"departures", fmt::format("{}", fmt::join(departures, " "))},
+      {"floors", fmt::format("{}", fmt::join(floors, " "))},
+      {"runs", std::to_string(recorded.size())},
+      {"mean", recorded.size() > 1 ? "1" : "0"},
+      {"expected", j.rung.name}};
+  drawing.variables.insert(drawing.variables.end(), variables.begin(), variables.end());
   drawing.files = {{drawing.name + ".csv", csv.text()}};
   drawing.command = command_line(call);
   drawing.seed = j.common.seed;
@@ -245,27 +250,41 @@ void require_setting(const CommonOptions& options) {
        "give --instance, or parameters of the model, for the data");
 }
 
+// A clock that has another rate would hide that the runs were made with it.
+void require_rate(const std::vector<RecordedRun>& recorded, double eta, double resolution) {
+  for (const RecordedRun& run : recorded) {
+    for (const RecordedRate& rate : run.rates) {
+      if (std::fabs(rate.rate - eta) <= resolution * eta) continue;
+      reject("popgrad compare", "--eta", fmt::format("{:g}", eta),
+             fmt::format("is not the rate of the clock: {} of {} is {:.6g} a step at t = {:.6g}; "
+                         "give the --eta that the runs were made with, one for all steps",
+                         rate.column, run.label, rate.rate, rate.t));
+    }
+  }
+}
+
 // What the band is, and whether the expected fluctuation is predicted or sampled.
-std::string head_of(const Judging& j, const RungInfo& sampled, const RunJudge& judge) {
+std::string band_text(const Judging& j, const RungInfo& sampled, const RunJudge& judge) {
   const Judgement& made = judge.judgement();
   const std::vector<double>& times = judge.recorded().front().t;
   return fmt::format(
       "{} {} against {}: {} runs, {} times to t = {:.6g}\n"
       "expected fluctuation: {} with eta {:g}, batch {}, seed {}{}\n"
-      "band: {:.3g} of it at level {:g} for {} looks ({}; own runs reach {:.3g})\n\n",
+      "band: {:.3g} standard deviations, false-alarm probability {:g} for {} values ({}; sampled "
+      "runs reach {:.3g})\n",
       j.model.name(), j.rung.name, fmt::join(j.options.with, ", "),
       judge.recorded().size() - (judge.recorded().size() > 1 ? 1 : 0), times.size(), times.back(),
       made.predicted ? fmt::format("the predicted law of a run of {}", sampled.name)
                      : fmt::format("{} runs of {}", made.own_runs, sampled.name),
       made.learning_rate, made.assumed_batch, j.common.seed,
       made.predicted
-          ? fmt::format("\n(its second order changes a test by up to {:.2g} deviations; {} "
-                        "sampled runs agree; --ensemble for sampled runs only)",
+          ? fmt::format("\n(second-order terms change a test by at most {:.2g} standard "
+                        "deviations; {} sampled runs agree; --ensemble for sampled runs only)",
                         made.neglected, made.own_runs)
       : made.why_sampled.empty() ? std::string{}
                                  : fmt::format("\n(sampled: {})", made.why_sampled),
       made.rows.bound, made.row_level, made.rows.looks,
-      fmt::format("Student's t: {:.3g}; tail of own runs: {:.3g}", made.rows.student_bound,
+      fmt::format("Student's t: {:.3g}; tail of sampled runs: {:.3g}", made.rows.student_bound,
                   made.rows.tail_bound),
       made.rows.own_largest);
 }
@@ -307,13 +326,15 @@ int judge_runs(const Judging& j, std::vector<RecordedRun> recorded, const Report
   std::string unexamined;  // after an interruption
   if (made.fits_interrupted) unexamined = "settings that would explain the runs";
   if (j.common.output != "-") {
-    fmt::print(standard_output(), "{}", head_of(j, sampled, judge));
-    print_gaps(judge.recorded());
-    print_early_ends(judge.recorded());
     fmt::print(standard_output(), "{}",
-               judgement_text(made, fmt::format("{} {}", j.model.name(), j.rung.name)));
-    print_regimes(j, sampled, judge);
-    if (!j.options.no_ladder) {
+               judgement_summary(made, fmt::format("{} {}", j.model.name(), j.rung.name)));
+    print_lines(j.notes);
+    fmt::print(standard_output(), "{}", judgement_text(made, j.options.details));
+    if (j.options.details) {
+      fmt::print(standard_output(), "\n{}", band_text(j, sampled, judge));
+      print_regimes(j, sampled, judge);
+    }
+    if (j.options.details && !j.options.no_ladder) {
       bool interrupted = false;
       fmt::print(standard_output(), "{}", ladder_text(judge.ladder(interrupted)));
       if (interrupted && unexamined.empty()) unexamined = "other rungs";
@@ -330,6 +351,7 @@ int judge_runs(const Judging& j, std::vector<RecordedRun> recorded, const Report
     record.command = command_line(call);
     record.seed = j.common.seed;
     record.judgement = as_record(made);
+    record.judgement["notes"] = Value::List(j.notes.begin(), j.notes.end());
     record.sides = {side_of(j.common, sampled, sampled_parameters, judge.sampled())};
     if (with_centre) {
       record.sides.push_back(side_of(j.common, j.rung, sampled_parameters, judge.own()));
@@ -353,10 +375,13 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
   const RungInfo& info = find_rung(model, options.first);
   const RungInfo& sampled = sampled_rung(model, info);
   check_output(common.output);
-  const std::vector<std::string> columns = columns_of(
+  std::vector<std::string> columns = columns_of(
       model, info, gather_parameters(common, model, {info.name, sampled.name}), common.seed);
+  if (info.name == sampled.name) columns.emplace_back(batch_loss_column);
   const RecordedLayout layout = layout_of(options);
-  std::vector<RecordedRun> recorded = read_recorded_runs(options.with, layout, columns);
+  RecordedFiles files = read_recorded_runs(options.with, layout, columns);
+  const std::vector<std::string> notes = notes_of(files);
+  std::vector<RecordedRun>& recorded = files.runs;
   Progress bar("compare " + model.name(), common.quiet);
   const Report report = [&](double done) {
     bar.update(done);
@@ -377,14 +402,14 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
                      "the runs are judged"
                    : "deviations only: no sampled rung has instances of this form, so there is no "
                      "fluctuation to judge by");
-    print_gaps(recorded);
-    print_early_ends(recorded);
+    print_lines(notes);
     print_deviations(recorded, runs, options.clock.empty());
     return success;
   }
   // Steps and batch say how the recorded run was made, whatever the rung is.
   check_meaning(command, sampled);
   require_setting(common);
+  require_rate(recorded, from_text<double>(common.step_size), options.resolution);
   CompareOptions chosen = options;
   chosen.ensemble = options.ensemble || common.runs.has_value();
   if (!common.runs) common.runs = standard_runs;
@@ -396,7 +421,7 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
   if (times.empty() || !(times.back() > 0)) {
     throw InputError("popgrad compare: the recorded runs have no time after 0; see --clock");
   }
-  return judge_runs({chosen, model, info, common}, std::move(recorded), report, call);
+  return judge_runs({chosen, model, info, common, notes}, std::move(recorded), report, call);
 }
 
 }  // namespace popgrad::cli

@@ -41,12 +41,7 @@ Action add_equations(CommandLine& app, const Invocation& call) {
   auto format = std::make_shared<std::string>("text");
   command->add_option("model", example_model(call.theories)).required();
   command->add_option("rung", *rung_name, "rung of the model").required();
-  auto common = add_common_options(
-      *command, call,
-      {{"--seed", "--t1", "--steps", "--eta", "--optimiser", "--momentum", "--batch", "--runs",
-        "--save", "--save-at", "--method", "--rtol", "--atol", "--digits", "--jobs", "--states",
-        "--no-events", "--output", "--plot"},
-       "has no meaning here: the equation of a rung is the same however it is solved"});
+  auto common = add_common_options(*command, call, {OptionGroup::law, OptionGroup::quiet});
   command->add_option("--format", *format, Choice{{notations.begin(), notations.end()}, "text"},
                       "notation");
   command->introduce("equations " + example_rung(call.theories) + " --format latex");

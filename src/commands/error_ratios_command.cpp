@@ -9,10 +9,12 @@
 #include "commands/interrupt.hpp"
 #include "commands/progress.hpp"
 #include "commands/statement_choice.hpp"
+#include "io/plain_text.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/error_ratios.hpp"
 #include "presenting/reproduction.hpp"
+#include "presenting/result_table.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -28,24 +30,22 @@ struct Row {
   ErrorRatios ratios;
 };
 
-std::string table(const std::vector<Row>& rows, const std::vector<std::string>& unrefined,
-                  const std::string& program) {
-  std::size_t widest = 9;
-  for (const Row& row : rows) widest = std::max(widest, row.statement->id.size());
-  std::string text =
-      fmt::format("{:<{}}  {:<7} {:>9} {:>8} {:>8} {:>8} {:>9} {:>9}\n", "statement", widest,
-                  "sharper", "instances", "numbers", "better", "largest", "moved", "stated");
+std::string ratios_text(const std::vector<Row>& rows, const std::vector<std::string>& unrefined,
+                        const std::string& program) {
+  ResultTable table({words("statement"), words("sharper", 7, 2), numbers("instances", 9),
+                     numbers("numbers", 8), numbers("better", 8), numbers("largest", 8, ".3g"),
+                     numbers("moved", 9, ".2g"), numbers("stated", 9, ".2g")});
   for (const Row& row : rows) {
     const ErrorRatios& r = row.ratios;
     const double better =
         r.numbers == 0 ? 0 : static_cast<double>(r.known_better) / static_cast<double>(r.numbers);
-    text += fmt::format("{:<{}}  {:<7} {:>9} {:>8} {:>7.0f}% {:>8.3g} {:>9.2g} {:>9.2g}\n",
-                        row.statement->id, widest, r.sharper, r.instances, r.numbers, 100 * better,
-                        r.largest, r.moved, r.stated);
+    table.add(row.statement->id, r.sharper, r.instances, r.numbers,
+              fmt::format("{:.0f}%", 100 * better), r.largest, r.moved, r.stated);
     if (r.largest <= 1) continue;
-    text += fmt::format("  a part is too small: {}\n    {}\n", r.what,
-                        verification_line(program, *row.statement, r.seed, r.point));
+    table.note("  a part is too small: {}\n    {}\n", plain_text(r.what),
+               verification_line(program, *row.statement, r.seed, r.point));
   }
+  std::string text = table.text();
   if (!unrefined.empty()) {
     text += fmt::format("\nnothing can be sharper in: {}\n", fmt::join(unrefined, ", "));
   }
@@ -85,7 +85,7 @@ int execute(const ErrorRatioOptions& o, const Invocation& call) {
       ++done;
     }
   }
-  std::fputs(table(rows, unrefined, call.program).c_str(), standard_output());
+  std::fputs(ratios_text(rows, unrefined, call.program).c_str(), standard_output());
   if (stopped) {
     fmt::print(standard_error(),
                "popgrad: interrupted after {} of {} statements; go on with: popgrad error-ratios "

@@ -26,13 +26,21 @@ std::string example_figure(Theories theories) {
   return "NAME";
 }
 
-// The figure named in the words, whose parameters become flags; empty: none.
-std::string figure_in(const Invocation& call) {
-  for (const FigureInfo& figure : figures(call.theories)) {
-    const auto found = std::find(call.words.begin(), call.words.end(), figure.name);
-    if (found != call.words.end()) return figure.name;
+// The parameters of the figure that the positional `name` names.
+void add_parameters_of_figure(Command& command, Theories theories,
+                              const std::shared_ptr<TypedParameters>& typed) {
+  std::vector<ParameterInfo> possible;
+  for (const FigureInfo& figure : figures(theories)) {
+    append_flags(possible, figure_parameters(theories, figure.name));
   }
-  return {};
+  command.add_dependent(possible, [theories, typed](Command& own) {
+    const Option name = own.get_option("name");
+    for (const FigureInfo& figure : figures(theories)) {
+      if (name.count() == 0 || name.as<std::string>() != figure.name) continue;
+      add_parameter_flags(own, figure_parameters(theories, figure.name),
+                          "Parameters of " + figure.name, typed);
+    }
+  });
 }
 
 }  // namespace
@@ -55,13 +63,9 @@ Action add_figure(CommandLine& app, const Invocation& call) {
   auto typed = std::make_shared<TypedParameters>();
   command
       ->add_option("--instance", typed->instance,
-                   "parameters of the figure as JSON, or a law of one's own where it reads one")
+                   "parameters of the figure as JSON, or your data law for a figure that reads one")
       .kind("input file");
-  const std::string named = figure_in(call);
-  if (!named.empty()) {
-    add_parameter_flags(*command, figure_parameters(call.theories, named), "Parameters of " + named,
-                        typed);
-  }
+  add_parameters_of_figure(*command, call.theories, typed);
   command->introduce("figure " + example_figure(call.theories) + " -o figures");
   command->footer("popgrad figure NAME --help lists the parameters that a figure reads.");
   return [request, call, typed]() -> int {

@@ -14,11 +14,13 @@
 #include "commands/progress.hpp"
 #include "commands/statement_choice.hpp"
 #include "io/atomic_file.hpp"
+#include "io/plain_text.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/failure.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/evidence/frontier.hpp"
 #include "presenting/drawing.hpp"
+#include "presenting/result_table.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -72,17 +74,17 @@ double quantile_of(std::vector<double> values, double p) {
   return values[static_cast<std::size_t>(std::lround(p * static_cast<double>(values.size() - 1)))];
 }
 
-// The scan: what fails where. Margins below -1 are told as -1, so that a picture shows the passage.
+// The scan: what fails where.
 std::string curve(const Frontier& f) {
   FigureTable csv;
   for (std::size_t k = 0; k < f.values.size(); ++k) {
-    std::vector<double> margins;
+    std::vector<double> shares;
     for (const FrontierInstance& instance : f.instances) {
-      if (k < instance.margins.size()) margins.push_back(std::max(-1.0, instance.margins[k]));
+      if (k < instance.of_allowed.size()) shares.push_back(instance.of_allowed[k]);
     }
-    csv.add(f.knob.name, f.values[k], "failed", f.failed_share(f.values[k]), "margin_low",
-            quantile_of(margins, 0.25), "margin_median", quantile_of(margins, 0.5), "margin_high",
-            quantile_of(margins, 0.75));
+    csv.add(f.knob.name, f.values[k], "failed", f.failed_share(f.values[k]), "of_allowed_low",
+            quantile_of(shares, 0.25), "of_allowed_median", quantile_of(shares, 0.5),
+            "of_allowed_high", quantile_of(shares, 0.75));
   }
   return csv.text();
 }
@@ -93,7 +95,7 @@ std::string instances_table(const Frontier& f) {
     std::vector<Cell> row{{"seed", static_cast<double>(instance.seed)}};
     for (const auto& [name, value] : instance.point) row.emplace_back(name, value);
     row.emplace_back("fails_at", instance.fails_at);
-    row.emplace_back("evidence", "\"" + instance.what + "\"");
+    row.emplace_back("evidence", "\"" + plain_text(instance.what) + "\"");
     csv.add(row);
   }
   return csv.text();
@@ -116,7 +118,8 @@ Drawing drawing_of(const Task& task, const Frontier& found, const FrontierOption
                    const std::string& command) {
   Drawing drawing = captioned_drawing(
       fmt::format("frontier-{}-{}", task.statement->id, task.knob.name), "frontier",
-      fmt::format("{}: how far '{}' may be violated", task.statement->id, task.knob.breaks),
+      fmt::format("{}: how far '{}' may be violated", task.statement->id,
+                  plain_text(task.knob.breaks)),
       fmt::format("{} instances, failed when an equality is off by {:g}; seed {}",
                   found.instances.size(), o.request.slack, o.request.seed));
   const std::vector<std::pair<std::string, std::string>> variables{
@@ -137,15 +140,9 @@ int execute(const FrontierOptions& o, const Invocation& call) {
   const std::vector<Task> tasks = plan(call.theories, o);
   check_pictures(o, tasks);
   if (!o.output.empty()) check_folder(o.output);
-  std::size_t widest = 9;
-  std::size_t longest = 10;
-  for (const Task& task : tasks) {
-    widest = std::max(widest, task.statement->id.size());
-    longest = std::max(longest, task.knob.name.size());
-  }
-  std::string table = fmt::format("{:<{}}  {:<{}} {:>8} {:>10} {:>8} {:>12} {:>12} {:>12}\n",
-                                  "statement", widest, "hypothesis", longest, "usual", "instances",
-                                  "failed", "first 5 %", "half", "95 %");
+  ResultTable table({words("statement"), words("hypothesis", 0, 2), numbers("usual", 8, ".4g"),
+                     numbers("instances", 10), numbers("failed", 8), numbers("first 5 %", 12),
+                     numbers("half", 12), numbers("95 %", 12)});
   bool stopped = false;
   int status = success;
   std::string trouble;  // of pictures; the table is printed all the same
@@ -170,14 +167,13 @@ int execute(const FrontierOptions& o, const Invocation& call) {
       const auto failed =
           std::count_if(found.instances.begin(), found.instances.end(),
                         [](const FrontierInstance& i) { return std::isfinite(i.fails_at); });
-      table += fmt::format("{:<{}}  {:<{}} {:>8.4g} {:>10} {:>8} {:>12} {:>12} {:>12}\n",
-                           task.statement->id, widest, task.knob.name, longest, task.knob.usual,
-                           found.instances.size(), failed, number(found, found.quantile(0.05)),
-                           number(found, found.quantile(0.5)), number(found, found.quantile(0.95)));
-      table += fmt::format("  breaks: {}; {}\n", task.knob.breaks, task.knob.meaning);
+      table.add(task.statement->id, task.knob.name, task.knob.usual, found.instances.size(), failed,
+                number(found, found.quantile(0.05)), number(found, found.quantile(0.5)),
+                number(found, found.quantile(0.95)));
+      table.note("  breaks: {}; {}\n", plain_text(task.knob.breaks), task.knob.meaning);
       const auto first = std::find_if(found.instances.begin(), found.instances.end(),
                                       [](const FrontierInstance& i) { return !i.what.empty(); });
-      if (first != found.instances.end()) table += fmt::format("  fails:  {}\n", first->what);
+      if (first != found.instances.end()) table.note("  fails:  {}\n", plain_text(first->what));
       if (std::isnan(found.quantile(0.5))) status = combined(status, undecided);
     }
     if (!found.instances.empty()) {
@@ -185,7 +181,7 @@ int execute(const FrontierOptions& o, const Invocation& call) {
       try {
         if (!o.output.empty()) {
           drawing.folder = o.output;
-          for (const auto& path : draw(drawing)) table += fmt::format("  {}\n", path.string());
+          for (const auto& path : draw(drawing)) table.note("  {}\n", path.string());
         }
         if (!o.plot.empty()) draw_and_tell(std::move(drawing), o.plot);
       } catch (const Failure& failure) {
@@ -197,7 +193,7 @@ int execute(const FrontierOptions& o, const Invocation& call) {
   fmt::print(standard_output(),
              "{}\nvalues at which the conclusion has failed on 5 %, half and 95 % of the random "
              "instances;\nan equality counts as failed when it is off by more than {:g}\n",
-             table, o.request.slack);
+             table.text(), o.request.slack);
   if (!trouble.empty()) fmt::print(standard_error(), "popgrad: {}\n", trouble);
   if (stopped) {
     fmt::print(standard_error(),

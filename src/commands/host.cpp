@@ -1,16 +1,12 @@
 #include "commands/host.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 namespace popgrad::cli {
-
-Host& host() {
-  static Host around;
-  return around;
-}
 
 namespace {
 
@@ -28,17 +24,26 @@ ssize_t write_or_drop(void* /*cookie*/, const char* text, std::size_t size) {
 
 }  // namespace
 
-void settle_standard_streams() {
+Host host_of_program() {
+  Host host;
+  host.own_process = true;
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     // The lowest free number is this one. Writing to it still fails.
-    if (::fcntl(stream, F_GETFD) == -1 && ::open("/dev/null", O_RDONLY) != stream) return;
+    if (::fcntl(stream, F_GETFD) == -1 && ::open("/dev/null", O_RDONLY) != stream) return host;
   }
   cookie_io_functions_t functions{};
   functions.write = write_or_drop;
   std::FILE* const errors = ::fopencookie(nullptr, "w", functions);
-  if (errors == nullptr) return;
+  if (errors == nullptr) return host;
   std::setvbuf(errors, nullptr, _IONBF, 0);
-  host().errors = errors;
+  host.errors = errors;
+  return host;
+}
+
+void report_failure(const std::string& line) {
+  fmt::print(standard_error(), "{}\n", line);
+  Results* const results = host().results;
+  if (results != nullptr && results->failure.empty()) results->failure = line;
 }
 
 }  // namespace popgrad::cli

@@ -20,6 +20,7 @@
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/judging/compare.hpp"
 #include "presenting/drawing.hpp"
+#include "presenting/result_table.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -196,17 +197,19 @@ std::string ladder_table(const std::vector<LadderCost>& costs) {
                           cost.failure);
       continue;
     }
-    text += fmt::format("  to t = {:g}{}\n  {:<28} {:>11} {:>11} {:>11} {:>11} {:>13}\n", cost.end,
-                        cost.parameters.empty() ? "" : ", " + json_text(cost.parameters),
-                        "observable", "largest", "at t", "relative", "std. error", "one run +-");
+    text += fmt::format("  to t = {:g}{}\n", cost.end,
+                        cost.parameters.empty() ? "" : ", " + json_text(cost.parameters));
+    ResultTable table({words("observable", 28), numbers("largest", 11, ".3g"),
+                       numbers("at t", 11, ".5g"), numbers("relative", 11, ".3g"),
+                       numbers("std. error", 11), numbers("one run +-", 13)});
     for (const ObservableCost& o : cost.observables) {
       const auto shown = [](double x) {
         return x > 0 ? fmt::format("{:.3g}", x) : std::string("-");
       };
-      text += fmt::format("  {:<28} {:>11.3g} {:>11.5g} {:>11.3g} {:>11} {:>13}\n",
-                          o.distance.column, o.distance.largest, o.distance.time_of_largest,
-                          o.relative(), shown(o.standard_error), shown(o.spread));
+      table.add(o.distance.column, o.distance.largest, o.distance.time_of_largest, o.relative(),
+                shown(o.standard_error), shown(o.spread));
     }
+    text += table.text("  ");
     const std::string regimes = regime_table(cost.regimes, "  ");
     if (!regimes.empty()) text += "\n" + regimes;
     text += "\n";
@@ -238,13 +241,13 @@ Drawing ladder_drawing(const std::vector<LadderCost>& costs, const Model& model,
     }
     csv.add(row);
   }
-  Drawing drawing;
-  drawing.name = "ladder-" + model.name();
-  drawing.script = "ladder";
-  drawing.title = fmt::format("{}: distance of neighbouring rungs", model.name());
+  Drawing drawing =
+      captioned_drawing("ladder-" + model.name(), "ladder",
+                        fmt::format("{}: distance of neighbouring rungs", model.name()), command);
   std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : " ") + name;
-  drawing.variables = {{"observables", list}, {"steps", std::to_string(costs.size())}};
+  for (const std::string& name : names) list += (list.empty() ? "" : " ") + panel_title(name);
+  drawing.variables.emplace_back("observables", list);
+  drawing.variables.emplace_back("steps", std::to_string(costs.size()));
   drawing.files = {{drawing.name + ".csv", csv.text()}};
   drawing.command = command;
   drawing.folder = folder;
@@ -256,10 +259,9 @@ Action add_ladder(CommandLine& app, const Invocation& call) {
   Command* command = app.add_subcommand(
       "ladder", "what each assumption costs: distances of neighbouring rungs, per observable");
   command->add_option("model", "model (see 'popgrad list')").required();
+  using enum OptionGroup;
   o->common = add_common_options(
-      *command, call,
-      {{"--save-at", "--digits", "--states"},
-       "has no meaning here: a ladder is measured in double, at equally spaced times"},
+      *command, call, {law, seed, clock, runs, save, solver, jobs, events, output, quiet},
       "distances as .csv; - is standard output");
   command->introduce("ladder " + call.theories.front().model->name(),
                      {"--instance", "--t1", "--runs", "--output", "--plot"});

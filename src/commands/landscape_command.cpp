@@ -33,7 +33,7 @@
 namespace popgrad::cli {
 namespace {
 
-/// The landscape that the words ask for; the first that there is, if they name none.
+/// The landscape that is named; the first that there is, if none is.
 struct Offered {
   const Theory* theory = nullptr;
   const LossLandscape* landscape = nullptr;
@@ -88,10 +88,6 @@ LandscapeBox box_of(const LandscapeOptions& o, const LandscapeLoss& made) {
   return box;
 }
 
-bool is_among(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 std::string capitals(std::string text) {
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return text;
@@ -104,7 +100,9 @@ std::vector<double> spread(const Rational& low, const Rational& high, int count)
 // The loss above its minimum, in a window around the minimisers unless a range is given.
 void draw_landscape(const LandscapeOptions& o, const LandscapeLoss& made, const LandscapeBox& box,
                     const LandscapeCertificate* c, const Invocation& call) {
-  constexpr std::size_t points = 121;
+  constexpr int usual_points = 121, most_points = 501;
+  const auto points =
+      static_cast<std::size_t>(o.grid > 0 ? std::min(o.grid, most_points) : usual_points);
   constexpr double beyond = 1.6;  // of the minimisers, the length of the window
   const LossLandscape& landscape = *o.offered.landscape;
   Surface surface;
@@ -141,10 +139,10 @@ void draw_landscape(const LandscapeOptions& o, const LandscapeLoss& made, const 
   surface.name = "landscape-" + model;
   surface.title = model + ": " + made.title;
   surface.caption = made.caption;
-  if (c != nullptr) surface.caption += fmt::format("; least loss {:.9g}, certified", least);
+  if (c != nullptr) surface.caption += fmt::format("; minimum {:.9g}, certified", least);
   surface.x_label = landscape.coordinates[0].symbol;
   surface.y_label = landscape.coordinates[1].symbol;
-  surface.value_label = c != nullptr ? "loss above the least" : "loss";
+  surface.value_label = c != nullptr ? "loss above the minimum" : "loss";
   draw_surface(surface, *o.common, command_line(call));
 }
 
@@ -331,18 +329,18 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
   return status(rows_kept);
 }
 
-Offered offered_by(const Invocation& call) {
+Offered offered_by(const Command& command, Theories theories) {
+  const auto given = [&](const char* positional) {
+    const Option option = command.get_option(positional);
+    return option.count() > 0 ? option.as<std::string>() : std::string();
+  };
   Offered found;
-  for (const Theory& theory : call.theories) {
+  for (const Theory& theory : theories) {
     if (theory.landscapes.empty()) continue;
-    if (found.theory == nullptr) found.theory = &theory;
-    if (is_among(call.words, theory.model->name())) {
-      found.theory = &theory;
-      break;
-    }
+    if (found.theory == nullptr || theory.model->name() == given("model")) found.theory = &theory;
   }
   for (const LossLandscape& landscape : found.theory->landscapes) {
-    if (found.landscape == nullptr || is_among(call.words, landscape.name)) {
+    if (found.landscape == nullptr || landscape.name == given("name")) {
       found.landscape = &landscape;
     }
   }
@@ -358,10 +356,12 @@ std::string models_with_landscapes(Theories theories) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string landscapes_of(const Theory& theory) {
+std::string names_of_landscapes(Theories theories) {
   std::vector<std::string> lines;
-  for (const LossLandscape& landscape : theory.landscapes) {
-    lines.push_back(fmt::format("{}: loss over {}", landscape.name, landscape.summary));
+  for (const Theory& theory : theories) {
+    for (const LossLandscape& landscape : theory.landscapes) {
+      lines.push_back(fmt::format("{}: loss over {}", landscape.name, landscape.summary));
+    }
   }
   return fmt::format("{}", fmt::join(lines, "; "));
 }
@@ -407,37 +407,84 @@ std::vector<ParameterInfo> parameters_read(const Offered& offered) {
 
 bool has_landscapes(Theories theories) { return !models_with_landscapes(theories).empty(); }
 
-Action add_landscape(CommandLine& app, const Invocation& call) {
-  auto o = std::make_shared<LandscapeOptions>();
-  o->offered = offered_by(call);
+namespace {
+
+ParameterInfo named(const std::string& name) {
+  ParameterInfo info;
+  info.name = name;
+  return info;
+}
+
+// Parameters of the model and of the landscape, and points.
+void add_parameters(Command& command, const std::shared_ptr<LandscapeOptions>& o) {
   const LossLandscape& landscape = *o->offered.landscape;
-  const std::string& model_name = o->offered.theory->model->name();
-  Command* command = app.add_subcommand(
-      "landscape", fmt::format("loss over {}: points, grid, certified minimum", landscape.summary));
-  command->add_option("model", models_with_landscapes(call.theories)).required();
-  command->add_option("name", o->name, landscapes_of(*o->offered.theory));
-  o->common = add_common_options(
-      *command, {{model_name}, call.theories, call.program},
-      {{"--runs", "--save", "--save-at", "--digits", "--states", "--no-events"},
-       "has no meaning here: --around uses only the end of one training, in double"},
-      "points, grid and certificate as .json, points and grid as .csv; - is standard output");
+  const Model& model = *o->offered.theory->model;
+  std::vector<ParameterInfo> of_model = model.parameters();
   for (const ParameterInfo& own : landscape.parameters) {
-    if (command->find_option("--" + own.name)) command->remove_option("--" + own.name);
-    command->add_parameter(
+    std::erase_if(of_model, [&](const ParameterInfo& other) { return other.name == own.name; });
+  }
+  add_parameter_flags(command, of_model, "Parameters of " + model.name(), o->common);
+  for (const ParameterInfo& own : landscape.parameters) {
+    command.add_parameter(
         own, [o, name = own.name](const std::string& text) { o->common->flags[name] = text; });
   }
-  const auto& [x, y] = landscape.coordinates;
   command
-      ->add_option("--at", o->points, Pair{landscape.range},
-                   fmt::format("evaluate at {},{}; exact for p/q (repeatable)", capitals(x.name),
-                               capitals(y.name)))
+      .add_option("--at", o->points, Pair{landscape.range},
+                  fmt::format("evaluate at {},{}; exact for p/q (repeatable)",
+                              capitals(landscape.coordinates[0].name),
+                              capitals(landscape.coordinates[1].name)))
       .allow_extra_args(false);
+}
+
+// Ranges of the coordinates, and what the help says of this landscape.
+void add_ranges(Command& command, LandscapeOptions& o) {
+  const LossLandscape& landscape = *o.offered.landscape;
+  const auto& [x, y] = landscape.coordinates;
+  command.add_option("--" + x.name, o.ranges[0], Pair{landscape.range},
+                     fmt::format("range LOW,HIGH of {} (default {})", x.name, x.usual));
+  command.add_option("--" + y.name, o.ranges[1], Pair{landscape.range},
+                     fmt::format("range of {} (default {})", y.name, y.usual));
+  command.introduce("landscape " + o.offered.theory->model->name() + " -o minimum.json",
+                    {"--at", "--grid", "--around", "--output", "--plot"});
+  if (!landscape.check.empty()) {
+    command.footer("The certificate in -o FILE.json can be checked on its own: " + landscape.check);
+  }
+}
+
+}  // namespace
+
+Action add_landscape(CommandLine& app, const Invocation& call) {
+  auto o = std::make_shared<LandscapeOptions>();
+  std::vector<ParameterInfo> parameters{named("at")};
+  std::vector<ParameterInfo> coordinates;
+  std::vector<std::string> summaries;
+  for (const Theory& theory : call.theories) {
+    if (theory.landscapes.empty()) continue;
+    append_flags(parameters, theory.model->parameters());
+    for (const LossLandscape& landscape : theory.landscapes) {
+      parameters.insert(parameters.end(), landscape.parameters.begin(), landscape.parameters.end());
+      for (const LandscapeCoordinate& own : landscape.coordinates) {
+        coordinates.push_back(named(own.name));
+      }
+      summaries.push_back(landscape.summary);
+    }
+  }
+  Command* command =
+      app.add_subcommand("landscape", fmt::format("loss over {}: points, grid, certified minimum",
+                                                  fmt::join(summaries, ", or over ")));
+  command->add_option("model", models_with_landscapes(call.theories)).required();
+  command->add_option("name", o->name, names_of_landscapes(call.theories));
+  using enum OptionGroup;
+  o->common = add_option_groups(
+      *command, call, {law, seed, clock, solver, jobs, output, quiet},
+      "points, grid and certificate as .json, points and grid as .csv; - is standard output");
+  command->add_dependent(parameters, [o, theories = call.theories](Command& own) {
+    o->offered = offered_by(own, theories);
+    add_parameters(own, o);
+  });
   command->add_option("--grid", o->grid, Whole{within(2, 20'000)},
-                      "values on a grid of n x n points, into -o FILE");
-  command->add_option("--" + x.name, o->ranges[0], Pair{landscape.range},
-                      fmt::format("range LOW,HIGH of {} (default {})", x.name, x.usual));
-  command->add_option("--" + y.name, o->ranges[1], Pair{landscape.range},
-                      fmt::format("range of {} (default {})", y.name, y.usual));
+                      "values on a grid of n x n points, into -o FILE; of --plot up to 501");
+  command->add_dependent(coordinates, [o](Command& own) { add_ranges(own, *o); });
   command->add_option("--tolerance", o->tolerance, Number{within(1e-15, 1), "1e-9"},
                       "width of the certified minimum");
   command->add_flag("--no-certificate", o->no_certificate, "only points and grid");
@@ -449,15 +496,10 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
                       "of a slice, in lengths of the parameters");
   command->add_option("--points", o->slice.points, Whole{within(2, 2000), "41"},
                       "of a slice in each direction");
-  command->introduce("landscape " + model_name + " -o minimum.json",
-                     {"--at", "--grid", "--around", "--output", "--plot"});
-  if (!landscape.check.empty()) {
-    command->footer("The certificate in -o FILE.json can be checked on its own: " +
-                    landscape.check);
-  }
-  return [command, o, call, model_name]() -> int {
+  return [command, o, call]() -> int {
     check_landscape(*command, *o, call);
     const LossLandscape& chosen = *o->offered.landscape;
+    const std::string& model_name = o->offered.theory->model->name();
     o->common->model = model_name;
     apply_config(*command, *o->common);
     const bool sliced = !o->slice.around.empty();
@@ -465,9 +507,10 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
       refuse_options(*command, {"--slice", "--span", "--points"},
                      "belongs to --around RUNG; give that as well");
     }
-    if (o->grid > 0 && o->common->output.empty() && host().results == nullptr) {
+    if (o->grid > 0 && o->common->output.empty() && o->common->plot.empty() &&
+        host().results == nullptr) {
       reject(popgrad_landscape, "--grid", std::to_string(o->grid),
-             "needs -o FILE.csv, FILE.json or -");
+             "needs -o FILE.csv, FILE.json or -, or --plot FILE");
     }
     const Model& model = *o->offered.theory->model;
     if (sliced) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/listed.hpp"
 #include "commands/exit_status.hpp"
 #include "commands/host.hpp"
 #include "commands/interrupt.hpp"
@@ -36,15 +37,6 @@ Vector<double> random_direction(const std::vector<WholeLoss::Block>& blocks,
   return direction;
 }
 
-// "flow, gd or sgd".
-std::string any_of_these(const std::vector<std::string>& names) {
-  std::string all = names.front();
-  for (std::size_t i = 1; i < names.size(); ++i) {
-    all += (i + 1 < names.size() ? ", " : " or ") + names[i];
-  }
-  return all;
-}
-
 // The loss along one direction of all weights, or over two.
 void draw_slice(const SliceOptions& slice, const CommonOptions& common,
                 const std::vector<double>& along, const std::vector<double>& losses,
@@ -68,9 +60,9 @@ void draw_slice(const SliceOptions& slice, const CommonOptions& common,
   Surface surface;
   surface.name = name;
   surface.title = title;
-  surface.caption = caption;
-  surface.x_label = "step along a first random direction";
-  surface.y_label = "along a second";
+  surface.caption = "steps in lengths of the parameters; " + caption;
+  surface.x_label = "step along a random direction";
+  surface.y_label = "step along another";
   surface.value_label = "loss";
   surface.x = surface.y = along;
   // Rows of the slice are those of the first direction.
@@ -99,7 +91,7 @@ int slice_landscape(const SliceOptions& slice, const CommonOptions& common,
   }
   if (std::find(rungs.begin(), rungs.end(), info.name) == rungs.end()) {
     reject(popgrad_landscape, "--around", slice.around,
-           fmt::format("has no whole matrices; take {}", any_of_these(rungs)));
+           fmt::format("has no whole matrices; take {}", listed(rungs, " or ")));
   }
   if (!common.output.empty() && common.output != "-") check_writable(common.output);
   const WholeLoss whole = landscape.whole(p, common.seed);
@@ -117,8 +109,8 @@ int slice_landscape(const SliceOptions& slice, const CommonOptions& common,
     run = produce_walks({rung}, walk_request(common, info), {}, report).front();
   }
   if (!run.outcome.usable()) {
-    fmt::print(standard_error(), "popgrad: training stopped at t = {:.6g}: {}\n",
-               run.outcome.t_reached, describe(run.outcome.ending));
+    report_failure(fmt::format("popgrad: training stopped at t = {:.6g}: {}", run.outcome.t_reached,
+                               describe(run.outcome.ending)));
     return numerical_failure;
   }
   const Vector<double>& x = run.last_state;

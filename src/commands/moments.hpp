@@ -1,11 +1,11 @@
 #pragma once
-/// What is particular about the rung `moments` in `run`: its law at rest, correlations, and what is said of it.
+/// What is particular about the rung `moments` in `run`: its law at rest, what `--correlations` needs, and
+/// the lines about its limits.
 
 #include <string>
 
 #include "commands/options.hpp"
 #include "io/run_record.hpp"
-#include "runs/produce.hpp"
 
 namespace popgrad::cli {
 
@@ -14,13 +14,6 @@ bool asks_for_rest(const CommonOptions& options, const RungInfo& info);
 
 /// Refuses `--correlations` where it does not apply, before anything is computed. Throws InputError.
 void check_correlations(const CommonOptions& options, const RungInfo& info);
-
-/// `--correlations`: over runs between all observables at all rows that `moments` has, by linear_covariance
-/// (popgrad/fluctuations/linear_runs.hpp); not a number for what does not fluctuate. `sgd` in plain steps. Throws
-/// InputError where states or rows are too many.
-PredictedCorrelations predicted_correlations(const AnyRung<double>& sgd, const std::string& model,
-                                             const WalkRequest& request,
-                                             const Trajectory<double>& moments);
 
 /// Does the record have predicted means in place of runs?
 template <class T>

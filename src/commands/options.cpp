@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <sstream>
 
 #include "commands/instance_file.hpp"
@@ -25,15 +26,6 @@ constexpr Range relative_tolerances = within(1e-15, 0.01);
 constexpr double most_steps = 1e12;
 constexpr std::array<const char*, 3> optimisers{"plain", "momentum", "adam"};  // of Optimiser::Rule
 constexpr const char* taking_steps = "descent random moments";
-
-const Model* model_in(const Invocation& call) {
-  for (const std::string& word : call.words) {
-    for (const Theory& theory : call.theories) {
-      if (theory.model->name() == word) return theory.model.get();
-    }
-  }
-  return nullptr;
-}
 
 // `1,2;3,4` as rows of a matrix, `1,2` as a list, `1` as a number; texts stay texts.
 Value list_from_flag(const std::string& text) {
@@ -120,6 +112,10 @@ void take_config(Command& command, const std::string& file) {
 
 }  // namespace
 
+void append_flags(std::vector<ParameterInfo>& to, const std::vector<ParameterInfo>& parameters) {
+  std::ranges::copy_if(parameters, std::back_inserter(to), &ParameterInfo::flag);
+}
+
 void add_parameter_flags(Command& command, const std::vector<ParameterInfo>& parameters,
                          const std::string& group, const std::shared_ptr<TypedParameters>& typed) {
   for (const ParameterInfo& info : parameters) {
@@ -154,87 +150,143 @@ Parameters typed_parameters(const TypedParameters& typed, const std::string& mod
   return parameters;
 }
 
-std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invocation& call,
-                                                  UnreadOptions unread, const std::string& output) {
-  auto o = std::make_shared<CommonOptions>();
-  o->theories = call.theories;
-  o->unread = std::move(unread);
-  command.takes_parameters();
-  command.add_option("--instance", o->instance, "data law as JSON (see 'popgrad list MODEL RUNG')")
-      .kind("input file");
-  command.add_option("--config", o->config, "TOML file with the same keys as these options")
-      .kind("input file");
-  command.add_option("--seed", o->seed, Whole{any_seed, "1"}, "fixes every random draw");
-  command.add_option("--t1", o->end,
+namespace {
+
+void add_clock(Command& command, CommonOptions& o) {
+  command.add_option("--t1", o.end,
                      Number{.range = above(0), .unit = "learning rate * steps", .words = {"inf"}},
                      "end time (moments: or inf)");
-  command.add_option("--steps", o->steps, Whole{within(1, most_steps)}, "steps of gd and sgd")
+  command.add_option("--steps", o.steps, Whole{within(1, most_steps)}, "steps of gd and sgd")
       .read_by(taking_steps);
   command
       .add_option(
-          "--eta", o->step_size, Number{above(0)},
+          "--eta", o.step_size, Number{above(0)},
           "step of gd and sgd on the clock (default: the rung's, see 'popgrad list MODEL RUNG')")
       .read_by(taking_steps);
   command
-      .add_option("--optimiser", o->optimiser,
+      .add_option("--optimiser", o.optimiser,
                   Choice{{optimisers.begin(), optimisers.end()}, "plain"}, "steps of gd and sgd")
       .read_by(taking_steps);
   command
-      .add_option("--momentum", o->momentum, Number{within_below(0, 1), "0.9"},
+      .add_option("--momentum", o.momentum, Number{within_below(0, 1), "0.9"},
                   "of --optimiser momentum")
       .read_by(taking_steps);
   command
-      .add_option("--batch", o->batch, Whole{within(1, 1e8)},
+      .add_option("--batch", o.batch, Whole{within(1, 1e8)},
                   "samples a step of sgd (default: the rung's, see 'popgrad list MODEL RUNG')")
       .read_by("random moments");
-  command.add_option("--runs", o->runs, Whole{within(1, 1e7), "1"}, "ensemble of sgd")
-      .read_by("random");
-  command.add_option("--save", o->save, Whole{within(2, 1e7), "101"},
-                     "equally spaced save points, both ends included");
-  command.add_option("--save-at", o->save_at, Number{at_least(0)}, "save points t,t,... ascending");
+}
+
+void add_solver(Command& command, CommonOptions& o) {
   command
-      .add_option("--method", o->method,
+      .add_option("--method", o.method,
                   Choice{{"auto", "dopri5", "bulirsch-stoer", "rosenbrock4"}, "auto"},
                   "of integration")
       .read_by("flow");
   command
-      .add_option("--rtol", o->relative_tolerance,
+      .add_option("--rtol", o.relative_tolerance,
                   Number{.range = relative_tolerances, .finer_with_digits = true},
                   "relative tolerance a step (default 10^(5 - digits), so 1e-11 for double; 1e-6 "
                   "for texts)")
       .read_by("flow");
   command
-      .add_option("--atol", o->absolute_tolerance,
+      .add_option("--atol", o.absolute_tolerance,
                   Number{.range = above_up_to(0, 1), .finer_with_digits = true},
                   "absolute tolerance a step (default a hundredth of --rtol)")
       .read_by("flow");
-  command.add_option("--digits", o->digits, Whole{within(16, 10'000), "16"},
-                     "decimal digits; 16 is double");
-  command.add_option("--jobs", o->jobs, Whole{any_jobs, "0"},
-                     "threads of an ensemble; results do not depend on it; 0: all cores");
-  command.add_flag("--states", o->states, "write the state as well, not only observables");
-  command.add_flag(
-      "--no-events", o->no_events,
-      "do not look for events and regimes, which take a second, looser solve of a flow");
-  command.add_option("-o,--output", o->output, output).kind("output file");
-  command
-      .add_option("--plot", o->plot,
-                  "picture of the result: FILE.svg, FILE.png, FILE.pdf, or a folder for all "
-                  "three with data and gnuplot script; without -o no "
-                  "table is printed")
-      .kind("output file");
-  command.add_flag("-q,--quiet", o->quiet, "no notes and no progress on standard error");
-  // No heading: CLI11 leaves them out of the help, and still knows them.
-  for (const std::string& name : o->unread.names) command.get_option(name).group("");
-  if (const Model* model = model_in(call)) {
-    add_parameter_flags(command, model->parameters(), "Parameters of " + model->name(), o);
+}
+
+void add_group(OptionGroup group, Command& command, CommonOptions& o, const std::string& output) {
+  switch (group) {
+    case OptionGroup::law:
+      command
+          .add_option("--instance", o.instance, "data law as JSON (see 'popgrad list MODEL RUNG')")
+          .kind("input file");
+      command.add_option("--config", o.config, "TOML file with the same keys as these options")
+          .kind("input file");
+      break;
+    case OptionGroup::seed:
+      command.add_option("--seed", o.seed, Whole{any_seed, "1"}, "fixes every random draw");
+      break;
+    case OptionGroup::clock:
+      add_clock(command, o);
+      break;
+    case OptionGroup::runs:
+      command.add_option("--runs", o.runs, Whole{within(1, 1e7), "1"}, "ensemble of sgd")
+          .read_by("random");
+      break;
+    case OptionGroup::save:
+      command.add_option("--save", o.save, Whole{within(2, 1e7), "101"},
+                         "equally spaced save points, both ends included");
+      break;
+    case OptionGroup::save_at:
+      command.add_option("--save-at", o.save_at, Number{at_least(0)},
+                         "save points t,t,... ascending");
+      break;
+    case OptionGroup::solver:
+      add_solver(command, o);
+      break;
+    case OptionGroup::digits:
+      command.add_option("--digits", o.digits, Whole{within(16, 10'000), "16"},
+                         "decimal digits; 16 is double");
+      break;
+    case OptionGroup::jobs:
+      command.add_option("--jobs", o.jobs, Whole{any_jobs, "0"},
+                         "threads of an ensemble; results do not depend on it; 0: all cores");
+      break;
+    case OptionGroup::states:
+      command.add_flag("--states", o.states, "write the state as well, not only observables");
+      break;
+    case OptionGroup::events:
+      command.add_flag(
+          "--no-events", o.no_events,
+          "do not look for events and regimes, which take a second, looser solve of a flow");
+      break;
+    case OptionGroup::output:
+      command.add_option("-o,--output", o.output, output).kind("output file");
+      command
+          .add_option("--plot", o.plot,
+                      "picture of the result: FILE.svg, FILE.png, FILE.pdf, or a folder for all "
+                      "three with data and gnuplot script; without -o no "
+                      "table is printed")
+          .kind("output file");
+      break;
+    case OptionGroup::quiet:
+      command.add_flag("-q,--quiet", o.quiet, "no notes and no progress on standard error");
+      break;
   }
+}
+
+}  // namespace
+
+std::shared_ptr<CommonOptions> add_option_groups(Command& command, const Invocation& call,
+                                                 const std::vector<OptionGroup>& reads,
+                                                 const std::string& output) {
+  auto o = std::make_shared<CommonOptions>();
+  o->theories = call.theories;
+  command.takes_parameters();
+  for (const OptionGroup group : reads) add_group(group, command, *o, output);
+  return o;
+}
+
+std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invocation& call,
+                                                  const std::vector<OptionGroup>& reads,
+                                                  const std::string& output) {
+  const std::shared_ptr<CommonOptions> o = add_option_groups(command, call, reads, output);
+  std::vector<ParameterInfo> possible;
+  for (const Theory& theory : call.theories) append_flags(possible, theory.model->parameters());
+  command.add_dependent(possible, [o](Command& own) {
+    const Option named = own.get_option("model");
+    const std::string name = named.count() > 0 ? named.as<std::string>() : "";
+    if (!has_model(o->theories, name)) return;  // the command refuses it
+    add_parameter_flags(own, find_model(o->theories, name).parameters(), "Parameters of " + name,
+                        o);
+  });
   return o;
 }
 
 void apply_config(Command& command, const CommonOptions& options) {
   if (!options.config.empty()) take_config(command, options.config);
-  refuse_options(command, options.unread.names, options.unread.why);
   check_tolerance(options, "--rtol", options.relative_tolerance, relative_tolerances.low);
   check_tolerance(options, "--atol", options.absolute_tolerance, least_positive);
   check_plot(options.plot);
@@ -283,7 +335,8 @@ void check_meaning(const Command& command, const RungInfo& rung,
     return std::find(axes.begin(), axes.end(), name.substr(2)) != axes.end();
   };
   const auto given = [&](const std::string& name) {
-    return command.get_option(name).count() > 0 || is_axis(name);
+    const std::optional<Option> option = command.find_option(name);
+    return (option && option->count() > 0) || is_axis(name);
   };
   const auto refuse = [&](const std::string& name, const std::string& why) {
     if (is_axis(name)) reject("popgrad " + command.name(), "--over", name.substr(2), why);

@@ -15,11 +15,22 @@
 
 namespace popgrad::cli {
 
-/// What a command does not read of the options that commands share. Its help leaves them out, and it
-/// refuses them with the reason, on the command line as in --config.
-struct UnreadOptions {
-  std::vector<std::string> names;  ///< long ones, with dashes
-  std::string why;
+/// The options that commands share, in groups. A command declares those that it reads; its help has no
+/// others, and its parser takes none.
+enum class OptionGroup {
+  law,  ///< --instance, --config
+  seed,
+  clock,  ///< --t1, --steps, --eta, --optimiser, --momentum, --batch
+  runs,
+  save,
+  save_at,
+  solver,  ///< --method, --rtol, --atol
+  digits,
+  jobs,
+  states,
+  events,  ///< --no-events
+  output,  ///< --output, --plot
+  quiet,
 };
 
 /// Parameters of a model as typed: an instance file, and flags by name.
@@ -28,6 +39,9 @@ struct TypedParameters {
   std::map<std::string, std::string> flags;
   std::map<std::string, bool> switches;
 };
+
+/// Those that can be given as flags.
+void append_flags(std::vector<ParameterInfo>& to, const std::vector<ParameterInfo>& parameters);
 
 /// A flag for each parameter that can be given as one, under the heading `group`.
 void add_parameter_flags(Command& command, const std::vector<ParameterInfo>& parameters,
@@ -40,7 +54,6 @@ Parameters typed_parameters(const TypedParameters& typed, const std::string& mod
 /// As typed; numbers stay text until the scalar is known.
 struct CommonOptions : TypedParameters {
   Theories theories;  ///< that `model` is one of
-  UnreadOptions unread;
   std::string model, config, output, method = "auto";
   std::string end, relative_tolerance, absolute_tolerance, step_size, optimiser = "plain";
   std::string momentum = "0.9";
@@ -55,14 +68,17 @@ struct CommonOptions : TypedParameters {
   bool quiet = false;
 };
 
-/// Adds the options that commands share, and the parameters of the model named in the words. `output`
-/// says what -o takes.
+/// Adds the groups that the command reads. `output` says what -o takes.
+std::shared_ptr<CommonOptions> add_option_groups(Command& command, const Invocation& call,
+                                                 const std::vector<OptionGroup>& reads,
+                                                 const std::string& output);
+/// The same, and the parameters of the model that the positional `model` names.
 std::shared_ptr<CommonOptions> add_common_options(
-    Command& command, const Invocation& call, UnreadOptions unread = {},
+    Command& command, const Invocation& call, const std::vector<OptionGroup>& reads,
     const std::string& output = ".csv, .json or .npz by suffix; - is CSV on standard output");
 
-/// Fills what was not given on the command line from --config. Throws InputError, also for options
-/// that the command does not read and for tolerances that the digits do not reach.
+/// Fills what was not given on the command line from --config. Throws InputError, also for tolerances
+/// that the digits do not reach.
 void apply_config(Command& command, const CommonOptions& options);
 
 /// Instance file, then config and flags over it; every name has to be read by one of the rungs.

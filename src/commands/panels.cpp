@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "commands/host.hpp"
 #include "io/atomic_file.hpp"
 #include "io/table.hpp"
 #include "popgrad/base/error.hpp"
+#include "presenting/formula_signs.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -17,25 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t most_panels = 12;
-constexpr std::size_t caption_width = 80;
-constexpr std::size_t longest_value = 20;
-
-// Broken into lines at blanks.
-std::string wrapped_caption(const std::string& text) {
-  std::string lines;
-  std::size_t width = 0;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    std::size_t end = text.find(' ', begin);
-    if (end == std::string::npos) end = text.size();
-    const std::size_t length = end - begin;
-    if (width > 0) lines += width + 1 + length > caption_width ? "\n" : " ";
-    width = width > 0 && width + 1 + length <= caption_width ? width + 1 + length : length;
-    lines.append(text, begin, length);
-    begin = end + 1;
-  }
-  return lines;
-}
 
 bool negative(const std::vector<PanelCurve>& curves) {
   return std::any_of(curves.begin(), curves.end(), [](const PanelCurve& curve) {
@@ -43,24 +27,98 @@ bool negative(const std::vector<PanelCurve>& curves) {
   });
 }
 
-// Rounding alone would fill the axis.
-std::string range_of(const std::vector<PanelCurve>& curves) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  double low = infinity, high = -infinity;
+struct Range {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+  void include(double x) {
+    if (!std::isfinite(x)) return;
+    low = std::min(low, x);
+    high = std::max(high, x);
+  }
+};
+
+Range range_of(const std::vector<PanelCurve>& curves) {
+  Range found;
   for (const PanelCurve& curve : curves) {
     for (const std::vector<double>* part : {&curve.value, &curve.low, &curve.high}) {
-      for (const double x : *part) {
-        if (!std::isfinite(x)) continue;
-        low = std::min(low, x);
-        high = std::max(high, x);
-      }
+      for (const double x : *part) found.include(x);
     }
   }
+  // Rounding alone would fill the axis.
   constexpr double flat = 1e-9;
-  const double size = std::max(std::fabs(low), std::fabs(high));
-  if (high - low > flat * size) return "-";
+  const double size = std::max(std::fabs(found.low), std::fabs(found.high));
+  if (found.high - found.low > flat * size) return found;
   const double half = size > 0 ? size / 2 : 1.0;
-  return fmt::format("{:.6g}:{:.6g}", low - half, high + half);
+  return {found.low - half, found.high + half};
+}
+
+// What is subtracted from values that differ in late digits only, so that the axis has short numbers.
+double base_of(const Range& range) {
+  constexpr double close = 3e-4;
+  const double span = range.high - range.low;
+  if (span > close * std::max(std::fabs(range.low), std::fabs(range.high))) return 0;
+  const double unit = std::pow(10, std::ceil(std::log10(span)));
+  return unit * std::round(range.low / unit);
+}
+
+// Inches of a text of the size of numbers on axes.
+double width_of(std::string_view text) {
+  constexpr double letter = 0.06;
+  return letter * static_cast<double>(text.size());
+}
+
+// Marks at the values of x, with as many numbers as have room.
+std::string marks_at(const std::vector<double>& x, const Range& range, bool logarithmic,
+                     double width) {
+  const auto place = [&](double at) {
+    return width * (logarithmic ? std::log(at / range.low) / std::log(range.high / range.low)
+                                : (at - range.low) / (range.high - range.low));
+  };
+  std::vector<double> sorted = x;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<std::string> marks;
+  double end = -std::numeric_limits<double>::infinity();
+  for (const double at : sorted) {
+    constexpr double between = 0.06;
+    std::string text = fmt::format("{:.4g}", at);
+    const double begin = place(at) - width_of(text) / 2;
+    if (begin < end) {
+      text.clear();
+    } else {
+      end = begin + width_of(text) + between;
+    }
+    marks.push_back(fmt::format("\"{}\" {:.17g}", text, at));
+  }
+  return fmt::format("{}", fmt::join(marks, ", "));
+}
+
+// Of a legend across the picture, in up to three columns.
+std::size_t rows_of_legend(const std::vector<std::string>& entries) {
+  constexpr double width = 3.2, sample = 0.25;
+  double longest = 0;
+  for (const std::string& entry : entries) longest = std::max(longest, width_of(entry));
+  const std::size_t columns =
+      std::clamp<std::size_t>(static_cast<std::size_t>(width / (longest + sample)), 1, 3);
+  return (entries.size() + columns - 1) / columns;
+}
+
+// A name as in print: Greek letters and the index of a letter; otherwise with blanks for underscores.
+std::string printed_name(std::string_view name) {
+  const std::size_t end = std::min(name.find('_'), name.size());
+  std::string letter(name.substr(0, end));
+  bool symbol = letter.size() == 1;
+  for (const auto& [word, sign] : formula::greek_letters) {
+    if (word != letter) continue;
+    letter = sign;
+    symbol = true;
+    break;
+  }
+  std::string rest;
+  for (const char c : name.substr(std::min(end + 1, name.size()))) {
+    rest += c == '_' ? std::string("\u00a0") : std::string(1, c);
+  }
+  if (rest.empty()) return letter;
+  return symbol ? letter + "_{" + rest + "}" : letter + "\u00a0" + rest;
 }
 
 bool has_values(const std::vector<PanelCurve>& curves) {
@@ -89,28 +147,22 @@ PanelCurve curve_of(const Band& band) {
   return band.runs > 1 ? with_band(band.mean, band.deviation) : PanelCurve{band.mean, {}, {}};
 }
 
-std::string panel_title(const std::string& column) {
-  const std::string greek = "alpha_";
-  if (column.starts_with(greek)) return "α_{" + column.substr(greek.size()) + "}";
-  std::string title;
-  for (const char c : column)
-    title += c == '_' || c == ' ' ? std::string("\u00a0") : std::string(1, c);
-  return title;
-}
-
-std::string caption_of(const Record& parameters, const Record& settings, std::uint64_t seed) {
-  std::string text;
-  for (const Record* part : {&parameters, &settings}) {
-    std::vector<std::string> list;
-    for (const auto& [name, value] : part->entries()) {
-      std::string shown = json_text(value);
-      std::erase(shown, '"');
-      list.push_back(shown.size() > longest_value ? fmt::format("{} given", name)
-                                                  : fmt::format("{} = {}", name, shown));
+std::string panel_title(const std::string& text) {
+  std::string title, name;
+  const auto end_name = [&] {
+    if (!name.empty()) title += printed_name(name);
+    name.clear();
+  };
+  for (const char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+      name += c;
+      continue;
     }
-    if (!list.empty()) text += fmt::format("{}; ", fmt::join(list, ", "));
+    end_name();
+    title += c == ' ' ? std::string("\u00a0") : std::string(1, c);
   }
-  return fmt::format("{}seed {}", text, seed);
+  end_name();
+  return title;
 }
 
 void check_plot(const std::string& plot) {
@@ -129,14 +181,11 @@ void check_plot(const std::string& plot) {
 
 Drawing captioned_drawing(const std::string& name, const std::string& script,
                           const std::string& title, const std::string& caption) {
-  const std::string text = wrapped_caption(title + "; " + caption);
   Drawing drawing;
   drawing.name = name;
   drawing.script = script;
   drawing.title = title;
-  drawing.variables = {
-      {"caption", text},
-      {"caption_lines", std::to_string(1 + std::count(text.begin(), text.end(), '\n'))}};
+  drawing.add_caption(title + "; " + caption);
   return drawing;
 }
 
@@ -170,17 +219,33 @@ void draw_panels(const Panels& all, const std::string& plot, const std::string& 
     fmt::print(standard_error(), "popgrad: the first {} of {} observables are drawn\n", count,
                panels.observables.size());
   }
-  std::vector<std::string> titles, floors, ranges, sides, tics;
+  std::vector<std::string> titles, floors, lows, highs, bases, sides;
   for (std::size_t c = 0; c < count; ++c) {
-    titles.push_back(panel_title(panels.observables[c]));
-    ranges.push_back(range_of(panels.curves[c]));
+    const Range range = range_of(panels.curves[c]);
+    const double base = base_of(range);
+    std::string title = panel_title(panels.observables[c]);
+    if (base != 0) title += fmt::format("\u00a0−\u00a0{:.15g}", base);
+    titles.push_back(std::move(title));
+    lows.push_back(fmt::format("{:.17g}", range.low));
+    highs.push_back(fmt::format("{:.17g}", range.high));
+    bases.push_back(fmt::format("{:.17g}", base));
     // Distances, entropies and losses have no band below 0.
     floors.emplace_back(negative(panels.curves[c]) ? "-" : "0");
   }
   for (const std::string& side : panels.sides) sides.push_back(panel_title(side));
-  constexpr std::size_t most_tics = 6;
-  if (panels.points && panels.x.size() <= most_tics) {
-    for (const double x : panels.x) tics.push_back(fmt::format("{:.4g}", x));
+  Range along;
+  for (const double x : panels.x) along.include(x);
+  if (panels.points && along.high > along.low) {  // room for the marks at the ends
+    constexpr double room = 0.04;
+    const double factor = std::pow(along.high / along.low, room);
+    const double step = room * (along.high - along.low);
+    along = panels.x_logarithmic ? Range{along.low / factor, along.high * factor}
+                                 : Range{along.low - step, along.high + step};
+  }
+  constexpr std::size_t most_marks = 8;
+  std::string marks;
+  if (panels.points && panels.x.size() <= most_marks) {
+    marks = marks_at(panels.x, along, panels.x_logarithmic, count > 1 ? 1.05 : 2.75);
   }
   FigureTable csv;
   for (std::size_t k = 0; k < panels.x.size(); ++k) {
@@ -201,8 +266,13 @@ void draw_panels(const Panels& all, const std::string& plot, const std::string& 
       {"panels", fmt::format("{}", fmt::join(titles, " "))},
       {"sides", fmt::format("{}", fmt::join(sides, " "))},
       {"floors", fmt::format("{}", fmt::join(floors, " "))},
-      {"ranges", fmt::format("{}", fmt::join(ranges, " "))},
-      {"x_tics", fmt::format("{}", fmt::join(tics, ", "))},
+      {"lows", fmt::format("{}", fmt::join(lows, " "))},
+      {"highs", fmt::format("{}", fmt::join(highs, " "))},
+      {"bases", fmt::format("{}", fmt::join(bases, " "))},
+      {"rows_of_key", std::to_string(rows_of_legend(panels.sides))},
+      {"x_low", fmt::format("{:.17g}", along.low)},
+      {"x_high", fmt::format("{:.17g}", along.high)},
+      {"x_marks", marks},
       {"x_label", panels.x_label},
       {"x_logarithmic", panels.x_logarithmic ? "1" : "0"},
       {"marks", panels.points ? "1" : "0"}};

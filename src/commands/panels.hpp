@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "popgrad/base/record.hpp"
 #include "popgrad/judging/compare.hpp"
 #include "presenting/drawing.hpp"
 
@@ -53,9 +52,6 @@ void draw_and_tell(Drawing drawing, const std::string& plot);
 /// error, where it also tells that there are more.
 void draw_panels(const Panels& all, const std::string& plot, const std::string& command,
                  std::uint64_t seed);
-
-/// "N = 3, T = 40; eta = 0.1, batch = 16; seed 1": long lists only by name.
-std::string caption_of(const Record& parameters, const Record& settings, std::uint64_t seed);
 
 /// Of an observable, as one word of a list: symbols as in print, blanks that do not break.
 std::string panel_title(const std::string& column);

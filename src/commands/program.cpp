@@ -35,14 +35,15 @@ void wait_briefly_at_barriers([[maybe_unused]] char** argv) {
 
 int main(int argc, char** argv, Theories theories) {
   wait_briefly_at_barriers(argv);
-  cli::settle_standard_streams();
+  const cli::Host host = cli::host_of_program();
   try {
     check_theories(theories);
   } catch (const InputError& error) {
-    fmt::print(cli::standard_error(), "{}\n", error.what());
+    fmt::print(host.errors, "{}\n", error.what());
     return cli::bad_input;
   }
-  return cli::run({{argv + 1, argv + argc}, theories, std::filesystem::path(argv[0]).filename()});
+  return cli::run(
+      {{argv + 1, argv + argc}, theories, std::filesystem::path(argv[0]).filename(), &host});
 }
 
 }  // namespace popgrad

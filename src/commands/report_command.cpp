@@ -137,7 +137,7 @@ std::optional<Made> made_ladder(const Workshop& shop, const Model& model, const 
     lasting = lasting && cost.failure.empty();
     for (const RungRegimes& rung : cost.regimes) {
       if (rung.times.empty()) continue;
-      ladder.regimes.emplace_back(cost.step.finer + " -> " + cost.step.coarser, rung);
+      ladder.regimes.emplace_back(cost.step.finer + " → " + cost.step.coarser, rung);
     }
   }
   return Made{ladder_part(ladder), lasting};

@@ -24,14 +24,10 @@
 #include "io/input_files.hpp"
 #include "io/run_record.hpp"
 #include "popgrad/base/error.hpp"
-#include "popgrad/base/stop.hpp"
 #include "popgrad/judging/compare.hpp"
-#include "popgrad/rungs/regime.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/walks/watch.hpp"
 #include "presenting/regime_table.hpp"
 #include "presenting/verdict_table.hpp"
-#include "runs/produce.hpp"
+#include "runs/run.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -44,6 +40,13 @@ struct RunOptions {
   bool correlations = false;
   bool same_results = false;
 };
+
+std::shared_ptr<CommonOptions> add_options(Command& command, const Invocation& call) {
+  using enum OptionGroup;
+  return add_common_options(
+      command, call,
+      {law, seed, clock, runs, save, save_at, solver, digits, jobs, states, events, output, quiet});
+}
 
 // What a run goes on from; an empty file: nothing.
 struct Resumed {
@@ -90,8 +93,13 @@ void tell_end(const RunRecord<T>& record, std::size_t k) {
   // The time of a blow-up is known to the digits that its event has.
   const std::string at =
       blew_up && located ? "" : fmt::format(" at t = {:.17g}", outcome.t_reached);
-  fmt::print(standard_error(), "popgrad: {}stopped{}: {}\n",
-             record.ensemble ? fmt::format("run {}: ", k) : "", at, why);
+  const std::string line = fmt::format("popgrad: {}stopped{}: {}",
+                                       record.ensemble ? fmt::format("run {}: ", k) : "", at, why);
+  if (is_failure(outcome.ending)) {
+    report_failure(line);
+  } else {
+    fmt::print(standard_error(), "{}\n", line);
+  }
 }
 
 // The reason of status 4, which --quiet does not hide.
@@ -244,165 +252,82 @@ int finish(RunRecord<T> record, const CommonOptions& options, const Invocation& 
   return is_failure(worst) ? numerical_failure : success;
 }
 
-template <class T>
-Trajectory<T> flow_with_events(const CommonOptions& options, const Model& model,
-                               const RungInfo& info, const Parameters& parameters,
-                               const AnyRung<T>& rung, const Checkpoint<T>& earlier,
-                               const Report& report) {
-  SolveRequest<T> request = solve_request<T>(options, info, parameters);
-  request.find_events = !options.no_events;
-  request.observe_steps = !options.no_events;
-  request.step_columns = columns_of_regimes(rung.observables.columns, model.regimes());
-  if constexpr (!std::is_same_v<T, double>) {
-    if (rung.field.value) {
-      request.field_in_double = model.rung(info.name, parameters, options.seed).field.value;
-    }
-  }
-  Trajectory<T> run =
-      produce_flow(rung, info, request, options.end.empty() && options.save_at.empty(),
-                   earlier.runs.empty() ? nullptr : &earlier.runs.front(), report);
-  if (!options.no_events) find_regimes_of_flow(run, rung, model, info, request, report);
-  return run;
-}
-
-// Steps as asked for, into the record; false where another process writes it.
-bool take_steps(const Walker& walker, const WalkRequest& steps, const CommonOptions& options,
-                const Model& model, const RungInfo& info, const Checkpoint<double>& earlier,
-                const Report& report, RunRecord<double>& record) {
-  record.ensemble = steps.runs > 1;
-  // Keep states only at requested rows; a resumed run keeps its original save points.
-  // Predicted means have no regimes: regimes describe single runs.
-  const bool watched = !options.no_events && !walker.prediction;
-  const bool more_rows = watched && !options.states && earlier.runs.empty();
-  WalkRequest made = steps;
-  made.jobs = threads_of_process(made.jobs);
-  if (more_rows) made.save_steps = watched_steps(steps);
-  // What was interrupted is gone on with by one process.
-  const bool shared = process_count() > 1 && record.ensemble && earlier.runs.empty();
-  if (process_rank() > 0) {
-    if (shared) serve_walks(walker, made);
-    return false;
-  }
-  record.runs = shared ? share_walks(walker, made, report)
-                       : produce_walks(walker, made, earlier.runs, report);
-  if (more_rows) keep_asked_rows(record.runs, steps);
-  if (watched) find_regimes_of_walks(record.runs, model, info);
-  return true;
-}
-
-// What is computed from runs when they are made; false, with a line, if that was interrupted.
-template <class Add>
-bool add_to_whole(const Add& add) {
-  try {
-    if (!interrupted()) {
-      add();
-      return true;
-    }
-  } catch (const Stopped&) {
-  }
-  fmt::print(standard_error(),
-             "popgrad: interrupted; what is computed from the rows is left out\n");
-  return false;
-}
-
 void add_correlations_option(Command& command, RunOptions& options) {
   command.add_flag("--correlations", options.correlations,
                    "moments: correlations over runs between all observables at all rows, in -o "
                    "FILE.json");
 }
 
-// Throws InputError where the checkpoint does not fit, as one of another version of popgrad may; `numbers` of
-// a state, nothing if any will do.
 template <class T>
-void check_fit(const Checkpoint<T>& earlier, std::size_t columns, std::optional<Index> numbers,
-               const Resumed& resumed) {
-  for (const Trajectory<T>& run : earlier.runs) {
-    const bool rows_fit =
-        run.rows.size() == run.t.size() &&
-        (run.states.empty() || run.states.size() == run.t.size()) &&
-        std::all_of(run.rows.begin(), run.rows.end(),
-                    [&](const std::vector<T>& row) { return row.size() == columns; });
-    if (rows_fit && run.last_state.size() == numbers.value_or(run.last_state.size())) continue;
-    reject("popgrad run", "--resume", resumed.file,
-           "does not fit this version of popgrad; start the run again");
+RunRequest<T> request_of(const RunOptions& options, const Model& model, const RungInfo& info,
+                         const Parameters& parameters) {
+  const CommonOptions& common = *options.common;
+  RunRequest<T> request{&model, info, parameters, common.seed};
+  request.at_rest = asks_for_rest(common, info);
+  CommonOptions timed = common;
+  if (request.at_rest) timed.end.clear();
+  if (std::is_same_v<T, double> && walks(info)) {
+    request.walk = walk_request(timed, info);
+  } else {
+    request.solve = solve_request<T>(timed, info, parameters);
   }
+  request.digits = common.digits;
+  request.optimiser = common.optimiser;
+  request.spread_to_blow_up = common.end.empty() && common.save_at.empty();
+  request.states = common.states;
+  request.events = !common.no_events;
+  request.correlations = options.correlations;
+  return request;
+}
+
+// The runs of a walk, by this process or by all of an mpirun; what was interrupted is gone on with by one.
+MakeWalks walks_of_processes(const RunRequest<double>& request, const Report& report) {
+  return [&](const Walker& walker, WalkRequest asked) -> std::vector<Trajectory<double>> {
+    asked.jobs = threads_of_process(asked.jobs);
+    const bool shared = process_count() > 1 && asked.runs > 1 && request.earlier.empty();
+    if (process_rank() > 0) {
+      if (shared) serve_walks(walker, asked);
+      return {};
+    }
+    return shared ? share_walks(walker, asked, report)
+                  : produce_walks(walker, asked, request.earlier, report);
+  };
 }
 
 template <class T>
-int run_scalar(const CommonOptions& options, const Model& model, const RungInfo& info,
-               const Parameters& parameters, const Invocation& call, const Resumed& resumed,
-               bool correlations) {
+int run_in(const RunOptions& options, const Model& model, const RungInfo& info,
+           const Parameters& parameters, const Invocation& call, const Resumed& resumed) {
+  RunRequest<T> request = request_of<T>(options, model, info, parameters);
+  request.earlier_file = resumed.file;
+  if (!resumed.file.empty()) request.earlier = read_checkpoint<T>(resumed.file).runs;
   RunRecord<T> record;
   record.model = model.name();
   record.rung = info.name;
   record.parameters = parameters.values();
   record.command = command_line(call);
-  record.seed = options.seed;
-  Checkpoint<T> earlier;
-  if (!resumed.file.empty()) earlier = read_checkpoint<T>(resumed.file);
+  record.seed = request.seed;
   record.earlier_versions = resumed.versions;
-  Progress bar(model.name() + " " + info.name, options.quiet);
-  const Report report = [&](double done) {
-    bar.update(done);
-    return interrupted();
-  };
-  if constexpr (std::is_same_v<T, double>) {
-    const auto add_audit = [&](const AnyRung<double>& made) {
-      return interrupted() || add_to_whole([&] {
-               record.audit =
-                   model.audit(info.name, parameters, options.seed, made, record.runs.front());
-             });
+  {
+    Progress bar(model.name() + " " + info.name, options.common->quiet);
+    const Report report = [&](double done) {
+      bar.update(done);
+      return interrupted();
     };
-    const bool at_rest = asks_for_rest(options, info);
-    CommonOptions timed = options;
-    if (at_rest) timed.end.clear();
-    std::optional<WalkRequest> steps;
-    if (walks(info)) steps = walk_request(timed, info);
-    const Walker walker =
-        walker_of(model, info, parameters, options.seed, steps.value_or(WalkRequest{}));
-    const AnyRung<double>& rung = walker.rung;
-    check_fit(earlier, walker.columns().size(), walker.numbers(), resumed);
-    if (options.states) record.state_names = walker.state_names();
-    if (options.states && rung.varying_length) {
-      reject(model.name() + " " + info.name, "--states", "given",
-             "does not go with a state whose length changes; leave it out, or take a dense rung");
+    RunResult<T>& result = record;
+    if constexpr (std::is_same_v<T, double>) {
+      result = run_rung(request, walks_of_processes(request, report), report);
+    } else {
+      result = run_rung(request, report);
     }
-    if (steps) record.settings = settings_of(*steps, options.optimiser);
-    if (at_rest) {
-      record.settings["steps"] = "inf";
-      record.runs = {predict_at_rest(rung, model.name(), *steps)};
-      return finish(std::move(record), options, call, resumed);
-    }
-    if (steps) {
-      if (!take_steps(walker, *steps, options, model, info, earlier, report, record)) {
-        return success;
-      }
-      bool added = true;
-      if (correlations && record.runs.front().outcome.ending == Ending::reached_end) {
-        added = add_to_whole([&] {
-          record.correlations =
-              predicted_correlations(rung, model.name(), *steps, record.runs.front());
-        });
-      }
-      if (record.runs.front().outcome.usable()) added = add_audit(rung) && added;
-      const int status = finish(std::move(record), options, call, resumed);
-      return added ? status : numerical_failure;
-    }
-    record.settings = settings_of(solve_request<double>(options, info, parameters), options.digits);
-    record.runs = {
-        flow_with_events<double>(options, model, info, parameters, rung, earlier, report)};
-    const bool added = add_audit(rung);
-    const int status = finish(std::move(record), options, call, resumed);
-    return added ? status : numerical_failure;
-  } else {
-    const AnyRung<Real> rung = model.rung_in_digits(info.name, parameters, options.seed);
-    check_fit(earlier, rung.observables.columns.size(),
-              rung.field.state_at ? std::nullopt : std::optional(rung.dimension), resumed);
-    if (options.states) record.state_names = rung.state_names;
-    record.settings = settings_of(solve_request<Real>(options, info, parameters), options.digits);
-    record.runs = {flow_with_events<Real>(options, model, info, parameters, rung, earlier, report)};
   }
-  return finish(std::move(record), options, call, resumed);
+  if (record.runs.empty()) return success;
+  const bool curtailed = record.curtailed;
+  if (curtailed) {
+    fmt::print(standard_error(),
+               "popgrad: interrupted; what is computed from the rows is left out\n");
+  }
+  const int status = finish(std::move(record), *options.common, call, resumed);
+  return curtailed ? numerical_failure : status;
 }
 
 int execute(const Command& command, const RunOptions& options, const Invocation& call,
@@ -414,14 +339,14 @@ int execute(const Command& command, const RunOptions& options, const Invocation&
   check_output(common.output);
   if (options.correlations) check_correlations(common, info);
   const bool ensemble = info.kind == RungKind::random && common.runs.value_or(1) > 1;
-  // What is not an ensemble the first of several processes makes alone.
+  // Without an ensemble only the first of several processes works.
   if (process_rank() > 0 && !ensemble) return success;
   const Parameters parameters = gather_parameters(common, model, info.name);
   if (common.digits <= 16) {
-    return run_scalar<double>(common, model, info, parameters, call, resumed, options.correlations);
+    return run_in<double>(options, model, info, parameters, call, resumed);
   }
   const DigitsScope scope(static_cast<unsigned>(common.digits));
-  return run_scalar<Real>(common, model, info, parameters, call, resumed, false);
+  return run_in<Real>(options, model, info, parameters, call, resumed);
 }
 
 // Throws InputError for what the checkpoint has the last word on.
@@ -456,7 +381,7 @@ int resume_run(const RunOptions& asked, const Invocation& again) {
   Command* command = app.add_subcommand("run", "");
   RunOptions options;
   command->add_option("model", "");
-  options.common = add_common_options(*command, call);
+  options.common = add_options(*command, call);
   command->get_option("model").required();
   std::string model;
   command->add_option("rung", options.rung, "").required();
@@ -477,7 +402,7 @@ Action add_run(CommandLine& app, const Invocation& call) {
   Command* command = app.add_subcommand("run", "one trajectory, or an ensemble for random rungs");
   command->add_option("model", example_model(call.theories));
   command->add_option("rung", options->rung, "rung of the model");
-  options->common = add_common_options(*command, call);
+  options->common = add_options(*command, call);
   command
       ->add_option("--resume", options->resume,
                    "go on from the checkpoint of an interrupted run, with its options")

@@ -126,10 +126,10 @@ int status_of_cells(const SweepRows& rows, const Refusals& refusals) {
   if (failed.empty()) return success;
   constexpr std::size_t most_listed = 10;
   const std::size_t listed = std::min(failed.size(), most_listed);
-  fmt::print(standard_error(), "popgrad: {} of {} cells have no result (ended 0): {}{}\n",
-             failed.size(), rows.cells(),
-             fmt::join(failed.begin(), failed.begin() + static_cast<std::ptrdiff_t>(listed), "; "),
-             listed < failed.size() ? "; ..." : "");
+  report_failure(fmt::format(
+      "popgrad: {} of {} cells have no result (ended 0): {}{}", failed.size(), rows.cells(),
+      fmt::join(failed.begin(), failed.begin() + static_cast<std::ptrdiff_t>(listed), "; "),
+      listed < failed.size() ? "; ..." : ""));
   if (!refusals.empty()) {
     fmt::print(standard_error(), "popgrad: {} of them were refused, the first by: {}\n",
                refusals.size(), refusals.begin()->second);
@@ -271,14 +271,15 @@ Action add_sweep(CommandLine& app, const Invocation& call) {
       "sweep", "a rung over a grid of parameters: where runs end, and how many succeed");
   command->add_option("model", "model (see 'popgrad list')").required();
   command->add_option("rung", o->rung, "rung of the model").required();
-  o->common = add_common_options(*command, call,
-                                 {{"--save", "--save-at", "--digits", "--states", "--no-events"},
-                                  "has no meaning here: a sweep keeps the ends of runs, in double"},
-                                 "one row a cell, as .csv; - is standard output");
+  using enum OptionGroup;
+  o->common =
+      add_common_options(*command, call, {law, seed, clock, runs, solver, jobs, output, quiet},
+                         "one row a cell, as .csv; - is standard output");
   command
-      ->add_option("--over", o->over,
-                   "axis NAME=v,v,... or NAME=LOW:HIGH:COUNT, even in the logarithm; a parameter "
-                   "of the model, eta, batch, steps, t1 or seed (repeatable)")
+      ->add_option(
+          "--over", o->over,
+          "axis NAME=v,v,... or NAME=LOW:HIGH:COUNT, equally spaced in the logarithm; a parameter "
+          "of the model, eta, batch, steps, t1 or seed (repeatable)")
       .allow_extra_args(false);
   command
       ->add_option("--success", o->success,

@@ -63,11 +63,11 @@ void draw_sweep(const std::string& csv, const std::vector<Axis>& axes, const Com
   panels.title = fmt::format("{} {} at the end of a run{}", options.model, rung,
                              ensemble ? ", median and 5 to 95 % of runs, shares with 95 %" : "");
   panels.caption = command;
-  panels.x_label = axes.front().name;
+  panels.x_label = panel_title(axes.front().name);
   panels.points = true;
   for (std::size_t k = 0; k < along; ++k) panels.x.push_back(table.columns.front()[k * sides]);
-  const double ratio = panels.x.back() / panels.x.front();
-  panels.x_logarithmic = panels.x.front() > 0 && ratio >= 16;
+  const auto [least, largest] = std::minmax_element(panels.x.begin(), panels.x.end());
+  panels.x_logarithmic = *least > 0 && *largest >= 16 * *least;
   for (std::size_t side = 0; side < sides; ++side) {
     std::string name;
     std::size_t rest = side;
@@ -96,10 +96,17 @@ void draw_sweep(const std::string& csv, const std::vector<Axis>& axes, const Com
     }
     panels.curves.push_back(std::move(curves));
   };
+  const auto has = [&](const char* name) {
+    return std::find(table.names.begin(), table.names.end(), name) != table.names.end();
+  };
+  // With --success or --first, only what they ask for.
+  const bool shares_only = has("success") || has("reached_share");
   for (std::size_t c = axes.size() + 2; c < table.names.size(); ++c) {
     const std::string& name = table.names[c];
     if (name == "success" || name == "reached_share") {
       panel(name, name, name + "_low", name + "_high");
+    } else if (shares_only && !name.starts_with("first_time")) {
+      continue;
     } else if (name.ends_with("_median")) {
       const std::string of = name.substr(0, name.size() - 7);
       panel(of, name, of + "_q05", of + "_q95");

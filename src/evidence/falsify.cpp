@@ -249,6 +249,10 @@ class Search {
         trial.margin = relative_margin(*nearest);
         trial.what = nearest->what;
       }
+      if (const Evidence* tightest = found.examination.tightest()) {
+        trial.of_allowed = share_of_allowed(*tightest);
+        trial.what = tightest->what;
+      }
       if (trial.unconfirmed) {
         for (std::string& fault : found.confirmation.faults) {
           result_.faults.push_back(std::move(fault));

@@ -54,7 +54,7 @@ class Turning {
 
   struct Outcome {
     Verdict verdict = Verdict::inconclusive;
-    double margin = std::numeric_limits<double>::quiet_NaN();
+    double of_allowed = std::numeric_limits<double>::quiet_NaN();
     std::string what;
   };
 
@@ -72,8 +72,14 @@ class Turning {
                     {.slack = request_.slack, .despite_hypotheses = true, .confirm = confirm});
     outcome.verdict = found.verdict;
     if (const Evidence* nearest = found.examination.nearest_to_failing()) {
-      outcome.margin = relative_margin(*nearest);
       outcome.what = nearest->what;
+    }
+    if (const Evidence* tightest = found.examination.tightest()) {
+      outcome.of_allowed = share_of_allowed(*tightest);
+    }
+    // An identity has no share: nothing is allowed.
+    if (outcome.verdict == Verdict::violated && !(outcome.of_allowed > 1)) {
+      outcome.of_allowed = std::numeric_limits<double>::infinity();
     }
     if (found.cut_short) result_.stopped = true;
     ++result_.examinations;
@@ -89,7 +95,7 @@ class Turning {
     std::size_t first = result_.values.size();
     for (std::size_t k = 0; k < result_.values.size() && !result_.stopped; ++k) {
       const Outcome outcome = examine(instance, result_.values[k]);
-      instance.margins.push_back(outcome.margin);
+      instance.of_allowed.push_back(outcome.of_allowed);
       if (outcome.verdict == Verdict::inconclusive && first == result_.values.size()) {
         decided = false;
       }

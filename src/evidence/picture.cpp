@@ -123,14 +123,12 @@ class PictureScript {
            block(value.part, value.block), column(value.part, value.column));
       line("{} = STATS_max", value.name);
     }
-    line("height = {:g}", picture_.height);
-    line("do for [kind in 'svg png pdf'] {{");
-    line("  eval terminal(kind, height)");
-    line("  eval labels");
-    line("  set output name.'.'.kind");
     layout();
-    for (const Panel& panel : picture_.panels) add(panel);
-    line("  unset multiplot");
+    for (std::size_t i = 0; i < picture_.panels.size(); ++i) {
+      number_ = i + 1;
+      add(picture_.panels[i]);
+    }
+    line("  if (kind ne 'none') {{ unset multiplot }}");
     line("  unset output");
     line("}}");
     return text_;
@@ -237,12 +235,34 @@ class PictureScript {
     }
     const double between =
         (titles ? title_height : margin_height) + (labels ? label_height : margin_height / 2);
-    line("  set multiplot layout {},{} margins {:g},{:g},{:.4g},{:.4g} spacing {:g},{:.4g}", rows(),
-         picture_.columns, picture_.left, picture_.right,
-         ((label_last ? label_height : 0) + margin_height / 2) / picture_.height,
-         1 - ((title_first ? title_height : margin_height) + legend_row * picture_.legend_rows) /
-                 picture_.height,
-         picture_.between, between / picture_.height);
+    const double below = (label_last ? label_height : 0) + margin_height / 2;
+    const double above =
+        (title_first ? title_height : margin_height) + legend_row * picture_.legend_rows;
+    int legend_first = 0, legends = 0;  // rows of legends above the panels
+    one_legend_ = std::ranges::count_if(picture_.panels, [&](const Panel& panel) {
+                    return own_legend(panel) > 0;
+                  }) == 1;
+    for (std::size_t i = 0; i < picture_.panels.size(); ++i) {
+      int& most = i < columns || one_legend_ ? legend_first : legends;
+      most = std::max(most, own_legend(picture_.panels[i]));
+    }
+    panel_height_ = (picture_.height - below - above - (rows() - 1) * between) / rows();
+    line("# With parameters of one's own: those below, and legends above their panels.");
+    line("foot = given ? 0.05 + 0.1*int(caption_lines) : 0");
+    line("head = {:.4g} + (given ? {:.4g} : 0)", above, legend_row * legend_first);
+    line("between = {:.4g} + (given ? {:.4g} : 0)", between, legend_row * legends);
+    line("height = {:g} + foot + (given ? {:.4g} : 0)", picture_.height,
+         legend_row * (legend_first + (rows() - 1) * legends));
+    line("do for [kind in (given ? 'none svg png pdf' : 'svg png pdf')] {{");
+    line("  eval terminal(kind, height)");
+    line("  eval labels");
+    line("  set output kind eq 'none' ? '/dev/null' : name.'.'.kind");
+    line("  if (kind ne 'none') {{");
+    line(
+        "    set multiplot layout {},{} margins {:g},{:g},({:.4g}+foot)/height,1-head/height "
+        "spacing {:g},between/height",
+        rows(), picture_.columns, picture_.left, picture_.right, below, picture_.between);
+    line("  }}");
   }
 
   void add(const Axis& axis, char which) {
@@ -250,9 +270,14 @@ class PictureScript {
     line("  set format {} {}", which,
          axis.label.empty() && which == 'x' ? "''" : quoted(axis_format(axis)));
     const bool fixed = axis.own_range.empty() && !axis.tics.empty();
-    line("  set {}tics {}", which, fixed ? axis.tics : "autofreq");
-    if (!fixed && !axis.tics.empty()) {
-      line("  if (own eq '0') {{ set {}tics {} }}", which, axis.tics);
+    line("  set {}tics {}", which, axis.tics.empty() ? "autofreq" : axis.tics);
+    if (!fixed) {
+      line("  if (given) {{");
+      line("    set {}tics autofreq", which);
+      line("    if (kind ne 'none') {{ eval marks_of('{0}', {0}_low_{1}, {0}_high_{1}, {2}) }}",
+           which, number_, axis.logarithmic ? 1 : 0);
+      if (axis.label.empty() && which == 'x') line("    set format x ''");
+      line("  }}");
     }
     line("  set autoscale {}", which);
     if (!axis.own_range.empty()) {
@@ -347,6 +372,11 @@ class PictureScript {
     line("");
     line("  unset logscale");
     line("  unset label");
+    if (number_ == 1) {
+      line(
+          "  if (given) {{ set label 100 caption at screen 0.02, screen (foot-0.04)/height left "
+          "noenhanced font ',5.5' }}");
+    }
     line("  unset arrow");
     line("  set title {}", text_or_formula(panel.title));
     const bool images = std::any_of(panel.curves.begin(), panel.curves.end(),
@@ -366,6 +396,15 @@ class PictureScript {
       const bool to_left = panel.key.find("left") != std::string::npos;
       line("  set key default {}samplen 2 spacing 1.05*line {}", to_left ? "reverse Left " : "",
            panel.key);
+      const double place =
+          1 + (panel.title.empty() ? margin_height / 2 : title_height) / panel_height_;
+      line(
+          "  if (given) {{ set key default at {} reverse Left samplen 1.5 spacing 1.05*line "
+          "vertical maxrows {} }}",
+          one_legend_ ? fmt::format("screen {:g}, screen 1-0.02/height center top",
+                                    (picture_.left + picture_.right) / 2)
+                      : fmt::format("graph 0.5, graph {:.4g} center bottom", place),
+          own_legend(panel));
     }
     for (std::size_t i = 0; i < panel.guides.size(); ++i) add(panel.guides[i], i + 1);
     for (const auto& [set, end] : panel.settings) line("  {}", set);
@@ -374,12 +413,39 @@ class PictureScript {
       curves += (curves.empty() ? "  plot " : ", \\\n       ") + drawn(curve);
     }
     line("{}", curves);
+    line(
+        "  if (kind eq 'none') {{ x_low_{0} = GPVAL_X_MIN; x_high_{0} = GPVAL_X_MAX; y_low_{0} = "
+        "GPVAL_Y_MIN; y_high_{0} = GPVAL_Y_MAX }}",
+        number_);
     for (const auto& [set, end] : panel.settings) {
       if (!end.empty()) line("  {}", end);
     }
   }
 
+  // Rows of the legend of a panel where it stands above it, in as many columns as its longest entry allows.
+  [[nodiscard]] int own_legend(const Panel& panel) const {
+    if (panel.key.empty() || panel.key == "above") return 0;
+    int entries = 0;
+    std::ptrdiff_t longest = 0;
+    for (const Curve& curve : panel.curves) {
+      if (curve.title_.empty()) continue;
+      ++entries;
+      // Letters, not bytes of UTF-8.
+      longest = std::max(longest, std::ranges::count_if(curve.title_, [](char c) {
+                           return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+                         }));
+    }
+    constexpr double letter = 0.045, sample = 0.25, width = 3.4;
+    const double room = (picture_.right - picture_.left) * width / picture_.columns;
+    const auto columns = static_cast<int>(room / (letter * static_cast<double>(longest) + sample));
+    const int most = std::clamp(columns, 1, std::max(entries, 1));
+    return (entries + most - 1) / most;
+  }
+
   const Picture& picture_;
+  std::size_t number_ = 0;  // of the panel that is written
+  double panel_height_ = 1;
+  bool one_legend_ = false;  // which then stands above all panels
   std::string name_;
   const std::vector<FigureFile>& files_;
   std::string text_;

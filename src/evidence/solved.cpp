@@ -269,7 +269,7 @@ SolvedIn<T>::SolvedIn(const AnyRung<T>& rung, std::vector<double> times, double 
 template <class T>
 std::vector<std::string> SolvedIn<T>::places() const {
   std::vector<std::string> texts;
-  for (const double t : times_) texts.push_back(fmt::format("t = {:.6g}", t));
+  for (const double t : times_) texts.push_back(fmt::format("`t = {:.6g}`", t));
   return texts;
 }
 

@@ -122,17 +122,21 @@ class AdjointSteps {
     const Vector<double> variance =
         moved ? variances(slopes, state.steps) : Vector<double>(Vector<double>::Zero(columns_));
     const double sampling = sampled ? sampling_error(sgd(), x, slopes) : 0;
+    const double neglected = second_order(state);
     for (Index k = 0; k < columns_; ++k) {
       const double deviation = std::sqrt(variance[k]);
-      // A second difference of what is conserved is rounding.
-      const double rounding = 1e-7 * (std::fabs(center[k]) + 1e-3);
-      const bool small = std::fabs(shift[k]) + sampling * deviation <=
-                         tolerated_second_order * deviation + rounding;
-      row[static_cast<std::size_t>(k)] = center[k] + shift[k];
+      const double rounding = rounding_of_deviation(center[k]);
+      const double allowed = tolerated_second_order * deviation + rounding;
+      const bool conserved = std::max(deviation, std::fabs(shift[k])) <= rounding;
+      const bool within = neglected < largest_second_order || conserved;
+      const auto known = [&](double left_out, double value) {
+        return within && left_out <= allowed ? value : std::numeric_limits<double>::quiet_NaN();
+      };
+      row[static_cast<std::size_t>(k)] = known(std::fabs(shift[k]), center[k] + shift[k]);
       row[static_cast<std::size_t>(columns_ + k)] =
-          small ? deviation : std::numeric_limits<double>::quiet_NaN();
+          known(std::fabs(shift[k]) + sampling * deviation, deviation);
     }
-    row[static_cast<std::size_t>(2 * columns_)] = second_order(state);
+    row[static_cast<std::size_t>(2 * columns_)] = neglected;
     if (sampled) row[static_cast<std::size_t>(2 * columns_ + 1)] = sampling;
   }
 

@@ -16,6 +16,10 @@ Propagator combined(double a, const Propagator& p, double b, const Propagator& q
   return {a * p.power + b * q.power, a * p.noise + b * q.noise, a * p.shift + b * q.shift};
 }
 
+Vector<double> deviations_along(const Matrix<double>& axes, const Matrix<double>& covariance) {
+  return (axes.transpose() * covariance * axes).diagonal().cwiseMax(0.0).cwiseSqrt();
+}
+
 // 1 over deviations; those of less than some part of the largest do not count.
 Vector<double> scale_of(const Matrix<double>& covariance) {
   constexpr double least = 1e-4;
@@ -97,6 +101,7 @@ MomentBlocks::MomentBlocks(AnyRung<double> rung, std::uint64_t longest, Prepare 
     : law_(std::move(rung)),
       longest_(longest),
       prepare_(std::move(prepare)),
+      of_third_(Propagator{}),
       orders_{StepsOfBlock(Propagator{}), StepsOfBlock(Propagator{})} {}
 
 std::uint64_t MomentBlocks::longest_here() const {
@@ -155,6 +160,145 @@ MomentBlocks::Derivatives MomentBlocks::derivatives(const Vector<double>& x,
   return made;
 }
 
+Matrix<double> MomentBlocks::third_axes(const Bends& bends, const Matrix<double>& covariance) {
+  if (bends.axes.cols() > 0 && !covariance.isZero(0)) return bends.axes;
+  return principal_axes(covariance).vectors;
+}
+
+// From nodes a covariance of a draw is a sum over all of them, and is wanted at two points of every axis.
+bool MomentBlocks::has_thirds() const {
+  return law_.size() <= most_third_axes && steps_.batch > 0 &&
+         !law_.rung().draws.known_from_nodes();
+}
+
+StepSize MomentBlocks::step_size() const { return {steps_.eta, static_cast<double>(steps_.batch)}; }
+
+// E Sigma by the rule of three points along the axes, and its slopes.
+Matrix<double> MomentBlocks::mean_noise(const Vector<double>& x, const Matrix<double>& covariance,
+                                        Curvature& curvature) {
+  const Matrix<double>& axes = curvature.axes;
+  const Index r = axes.cols();
+  const Matrix<double> at_x = law_.draw_covariance(x);
+  Matrix<double> mean = at_x;
+  const Vector<double> deviations = deviations_along(axes, covariance);
+  curvature.noise_slopes.resize(r * r, r);
+  for (Index k = 0; k < r; ++k) {
+    const double reach = std::max(short_step, std::sqrt(3.0) * deviations[k]);
+    const Vector<double> off = reach * axes.col(k);
+    const Matrix<double> ahead = law_.draw_covariance(x + off);
+    const Matrix<double> behind = law_.draw_covariance(x - off);
+    curvature.noise_slopes.col(k) =
+        (axes.transpose() * (ahead - behind) * axes / (2 * reach)).reshaped();
+    const double share = deviations[k] / reach;
+    mean += share * share / 2 * (ahead + behind - 2 * at_x);
+  }
+  return mean;
+}
+
+// Second derivatives of the direction and third cumulants of a draw.
+void MomentBlocks::bend(const Vector<double>& x, const Matrix<double>& covariance,
+                        std::uint64_t number, Curvature& curvature) {
+  const Index n = law_.size();
+  const Matrix<double>& axes = curvature.axes;
+  const Index r = axes.cols();
+  const Vector<double> deviations = deviations_along(axes, covariance);
+  const double least = std::max(short_step, 1e-3 * deviations.maxCoeff());
+  Matrix<double> steps(n, r);
+  for (Index k = 0; k < r; ++k) {
+    steps.col(k) = std::max(least, std::sqrt(1.5) * deviations[k]) * axes.col(k);
+  }
+  Vector<double> center(n), ahead(n), behind(n);
+  law_.field(x, center);
+  const auto second = [&](const Vector<double>& off) -> Vector<double> {
+    law_.field(x + off, ahead);
+    law_.field(x - off, behind);
+    return ahead + behind - 2 * center;
+  };
+  Matrix<double> own(n, r);
+  for (Index k = 0; k < r; ++k) own.col(k) = second(std::sqrt(2.0) * steps.col(k)) / 2;
+  curvature.bends.resize(n, r * r);
+  for (Index k = 0; k < r; ++k) {
+    const double size = steps.col(k).norm();
+    curvature.bends.col(k + r * k) = own.col(k) / (size * size);
+    for (Index l = 0; l < k; ++l) {
+      curvature.bends.col(k + r * l) = curvature.bends.col(l + r * k) =
+          (second(steps.col(k) + steps.col(l)) - own.col(k) - own.col(l)) /
+          (2 * size * steps.col(l).norm());
+    }
+  }
+  curvature.of_draw = Matrix<double>::Zero(r, r * r);
+  if (!law_.rung().draws.sample) return;
+  constexpr Index draws = 1024;
+  constexpr std::uint32_t stream_of_draws = 0xFFFFFFF6U;
+  Matrix<double> seen(n, draws);
+  for (Index k = 0; k < draws; ++k) {
+    Stream stream(static_cast<std::uint64_t>(k), stream_of_draws, number);
+    law_.rung().draws.sample(x, ahead, stream, 1);
+    seen.col(k) = ahead;
+  }
+  curvature.of_draw = third_of_samples(axes.transpose() * seen);
+}
+
+void MomentBlocks::add_thirds(Node& first, Node& middle, Node& last) {
+  const Matrix<double>& axes = middle.curvature.axes;
+  if (middle.curvature.bends.size() == 0) {
+    bend(middle_.mean(), middle_.second, steps_.first + steps_.length / 2, middle.curvature);
+  }
+  const auto length = static_cast<double>(steps_.length);
+  const std::array<Node*, 3> nodes{&first, &middle, &last};
+  const std::array<const MomentLaw*, 3> laws{&begin_, &middle_, &end_};
+  std::array<Curvature, 3> curvatures;
+  std::array<Matrix<double>, 3> sources;
+  for (std::size_t i = 0; i < 3; ++i) {
+    curvatures[i] = middle.curvature;
+    curvatures[i].noise_slopes = nodes[i]->curvature.slopes_along(axes);
+    sources[i] = third_source(curvatures[i], nodes[i]->second.power, laws[i]->second, step_size());
+  }
+  third_begin_ = begin_.third.along(axes);
+  const std::uint64_t half = steps_.length / 2;
+  const auto moved = [&](const Matrix<double>& third, std::uint64_t from, std::uint64_t count) {
+    // Mean of k and k^2 over these steps.
+    const auto a = static_cast<double>(from), h = static_cast<double>(count);
+    const double t = (a + (h - 1) / 2) / length;
+    const double t2 = (a * a + a * (h - 1) + (h - 1) * (2 * h - 1) / 6) / (length * length);
+    const double of_first = 1 - 3 * t + 2 * t2, of_middle = 4 * (t - t2), of_last = 2 * t2 - t;
+    const Matrix<double> power = of_first * first.second.power + of_middle * middle.second.power +
+                                 of_last * last.second.power;
+    return third_after(axes.transpose() * power * axes,
+                       of_first * sources[0] + of_middle * sources[1] + of_last * sources[2], third,
+                       count);
+  };
+  middle_.third = {axes, moved(third_begin_, 0, half), begin_.third.added};
+  end_.third = {axes, moved(middle_.third.values, half, steps_.length - half), begin_.third.added};
+  const std::array<const Matrix<double>*, 3> thirds{&third_begin_, &middle_.third.values,
+                                                    &end_.third.values};
+  const Vector<double> nothing = Vector<double>::Zero(law_.size());
+  std::array<Propagator, 3> effects;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Matrix<double>& power = nodes[i]->second.power;
+    effects[i] = {power,
+                  third_effect(curvatures[i], power, laws[i]->second, *thirds[i], step_size()),
+                  nothing};
+    nodes[i]->second.noise = nodes[i]->noise + effects[i].noise;
+  }
+  of_third_ = StepsOfBlock(effects[0], effects[1], effects[2], length);
+  Vector<double> mean = nothing;
+  of_third_.apply(half, middle_.third.added, mean);
+  of_third_.apply(steps_.length, end_.third.added, mean);
+}
+
+ThirdCumulants MomentBlocks::third_after_steps(std::uint64_t count) const {
+  const double t = static_cast<double>(count) / static_cast<double>(steps_.length);
+  ThirdCumulants made{end_.third.axes,
+                      (1 - t) * (1 - 2 * t) * third_begin_ +
+                          4 * t * (1 - t) * middle_.third.values +
+                          t * (2 * t - 1) * end_.third.values,
+                      begin_.third.added};
+  Vector<double> mean = Vector<double>::Zero(law_.size());
+  of_third_.apply(count, made.added, mean);
+  return made;
+}
+
 MomentBlocks::Node MomentBlocks::node_at(const MomentLaw& law, std::uint64_t number) {
   const Index n = law_.size();
   const double eta = steps_.eta;
@@ -180,12 +324,22 @@ MomentBlocks::Node MomentBlocks::node_at(const MomentLaw& law, std::uint64_t num
     node.second.power = identity + eta * made.jacobian;
     node.second.noise = Matrix<double>::Zero(n, n);
     if (noise > 0) {
-      const Vector<double> off = square_root(law.second) * random_signs(n, number);
-      node.second.noise = noise * law_.draw_covariance(mean + off, mean - off);
+      if (has_thirds()) {
+        node.curvature.axes = third_axes(made.bends, law.second);
+        node.second.noise = noise * mean_noise(mean, law.second, node.curvature);
+      } else {
+        const Vector<double> off = square_root(law.second) * random_signs(n, number);
+        node.second.noise = noise * law_.draw_covariance(mean + off, mean - off);
+      }
     }
     node.second_bends = std::move(made.bends);
     node.rest = at_mean - at_path - made.jacobian * law.gap;
   }
+  if (has_thirds() && node.curvature.axes.size() == 0) {
+    node.curvature.axes = third_axes(node.second_bends, node.second.noise);
+    mean_noise(law.path, law.second, node.curvature);
+  }
+  node.noise = node.second.noise;
   refresh(node, law);
   return node;
 }
@@ -270,6 +424,7 @@ void MomentBlocks::make(const MomentLaw& begin, const Steps& steps, bool fixed) 
   has_before_ = goes_on;
   steps_ = steps;
   begin_ = begin;
+  if (begin_.third.values.size() == 0) begin_.third = ThirdCumulants::none(law_.size());
   if (prepare_) prepare_(steps.eta, steps.batch);
   path_.resize(law_.size(), 1);
   path_.col(0) = begin.path;
@@ -280,8 +435,24 @@ void MomentBlocks::make(const MomentLaw& begin, const Steps& steps, bool fixed) 
     steps_.length = next_length_ = 1;
     error_ = 0;
     walk_to(1);
+    ThirdCumulants third = begin_.third;
+    if (has_thirds()) {
+      bend(begin.mean(), begin.second, steps.first, first.curvature);
+      const Matrix<double>& axes = first.curvature.axes;
+      const Matrix<double>& power = first.second.power;
+      const Matrix<double> now = third.along(axes);
+      const Matrix<double> effect =
+          third_effect(first.curvature, power, begin.second, now, step_size());
+      first.second.noise = first.noise + effect;
+      third = {axes,
+               cubed(axes.transpose() * power * axes, now) +
+                   third_source(first.curvature, power, begin.second, step_size()),
+               congruent(power, third.added) + effect};
+    }
     orders_ = {StepsOfBlock(first.first), StepsOfBlock(first.second)};
-    end_ = middle_ = moved(orders_[0], orders_[1], 1);
+    end_ = moved(orders_[0], orders_[1], 1);
+    end_.third = std::move(third);
+    middle_ = end_;
     has_before_ = false;
     return;
   }
@@ -322,6 +493,14 @@ void MomentBlocks::make(const MomentLaw& begin, const Steps& steps, bool fixed) 
     interpolate(first, middle, last);
     middle_ = moved(orders_[0], orders_[1], length / 2);
     end_ = moved(orders_[0], orders_[1], length);
+    if (has_thirds()) {
+      add_thirds(first, middle, last);
+      interpolate(first, middle, last);
+      middle_.second = end_.second = begin_.second;
+      middle_.gap = end_.gap = begin_.gap;
+      orders_[1].apply(length / 2, middle_.second, middle_.gap);
+      orders_[1].apply(length, end_.second, end_.gap);
+    }
     refresh(middle, middle_);
     refresh(last, end_);
     interpolate(first, middle, last);
@@ -357,7 +536,10 @@ void MomentBlocks::make(const MomentLaw& begin, const Steps& steps, bool fixed) 
 
 MomentLaw MomentBlocks::after(std::uint64_t count) const {
   if (count == 0) return begin_;
-  return count == steps_.length ? end_ : moved(orders_[0], orders_[1], count);
+  if (count == steps_.length) return end_;
+  MomentLaw law = moved(orders_[0], orders_[1], count);
+  if (has_thirds()) law.third = third_after_steps(count);
+  return law;
 }
 
 MomentBlocks::Glance MomentBlocks::glance(std::uint64_t count) const {
@@ -368,10 +550,13 @@ MomentBlocks::Glance MomentBlocks::glance(std::uint64_t count) const {
   const auto between = [&](const auto& begin, const auto& middle, const auto& end) {
     return (of_begin * begin + of_middle * middle + of_end * end);
   };
-  return {path_.col(static_cast<Index>(count)), between(begin_.shift, middle_.shift, end_.shift),
-          between(begin_.gap, middle_.gap, end_.gap),
-          between(begin_.first.trace(), middle_.first.trace(), end_.first.trace()),
-          between(begin_.second.trace(), middle_.second.trace(), end_.second.trace())};
+  return {
+      path_.col(static_cast<Index>(count)),
+      between(begin_.shift, middle_.shift, end_.shift),
+      between(begin_.gap, middle_.gap, end_.gap),
+      between(begin_.first.trace(), middle_.first.trace(), end_.first.trace()),
+      between(begin_.second.trace(), middle_.second.trace(), end_.second.trace()),
+      between(begin_.third.added.trace(), middle_.third.added.trace(), end_.third.added.trace())};
 }
 
 MomentLaw law_after(const AnyRung<double>& rung, double eta, Index batch, std::uint64_t steps) {

@@ -11,6 +11,9 @@
 /// Appl. Numer. Math. 56 (2006) 1519, of order 4), and is exact for two steps. Powers are taken by
 /// doubling.
 ///
+/// At the second order K (third_cumulants.hpp) goes with the mean M and the mean source of each half of a block, and
+/// what it adds to S is taken at the same three steps. H and the third cumulant of a draw are those of the middle.
+///
 /// What is left out is estimated from the third difference of M and S, with a step of the block
 /// before: its largest effect within a block on C_ij, over sqrt(C_ii C_jj). A block is halved until half
 /// of that, the relative error of a deviation, is below `block_error`; at the end of a block it is
@@ -23,6 +26,7 @@
 
 #include "fluctuations/propagator.hpp"
 #include "fluctuations/step_law.hpp"
+#include "fluctuations/third_cumulants.hpp"
 
 namespace popgrad {
 
@@ -32,17 +36,18 @@ inline constexpr double block_error = 1e-3;
 struct MomentLaw {
   Vector<double> path, shift, gap;  ///< x, s, m - x
   Matrix<double> first, second;     ///< covariance of the one order and the other
+  ThirdCumulants third = {};        ///< of the other; empty where they are not followed
 
   /// That of a state which does not fluctuate.
   [[nodiscard]] static MomentLaw of_state(const Vector<double>& x) {
     const Vector<double> none = Vector<double>::Zero(x.size());
     const Matrix<double> certain = Matrix<double>::Zero(x.size(), x.size());
-    return {x, none, none, certain, certain};
+    return {x, none, none, certain, certain, ThirdCumulants::none(x.size())};
   }
   [[nodiscard]] Vector<double> mean() const { return path + gap; }
   [[nodiscard]] bool is_finite() const {
     return path.allFinite() && shift.allFinite() && gap.allFinite() && first.allFinite() &&
-           second.allFinite();
+           second.allFinite() && third.values.allFinite();
   }
 };
 
@@ -97,6 +102,7 @@ class MomentBlocks {
   struct Glance {
     Vector<double> path, shift, gap;
     double first = 0, second = 0;  ///< traces of the covariances
+    double of_third = 0;           ///< of the second, the part that is of third cumulants
   };
   [[nodiscard]] Glance glance(std::uint64_t count) const;
 
@@ -117,7 +123,9 @@ class MomentBlocks {
   struct Node {
     Propagator first, second;  // of one step
     Bends first_bends, second_bends;
-    Vector<double> rest;  // f(m) - f(x) - J (m - x)
+    Vector<double> rest;   // f(m) - f(x) - J (m - x)
+    Matrix<double> noise;  // of `second`, without what third cumulants add
+    Curvature curvature;
   };
 
   /// Are derivatives those of the law, and the drift along random sums of columns?
@@ -126,6 +134,18 @@ class MomentBlocks {
   [[nodiscard]] Derivatives derivatives(const Vector<double>& x, const Vector<double>& center,
                                         const Matrix<double>& covariance, Nodes nodes,
                                         std::uint64_t number);
+  /// Are third cumulants followed?
+  [[nodiscard]] bool has_thirds() const;
+  /// Principal axes that third cumulants are kept along.
+  [[nodiscard]] Matrix<double> third_axes(const Bends& bends, const Matrix<double>& covariance);
+  Matrix<double> mean_noise(const Vector<double>& x, const Matrix<double>& covariance,
+                            Curvature& curvature);
+  void bend(const Vector<double>& x, const Matrix<double>& covariance, std::uint64_t number,
+            Curvature& curvature);
+  [[nodiscard]] StepSize step_size() const;
+  // The third cumulants of the block, and what they add to the covariance at its nodes.
+  void add_thirds(Node& first, Node& middle, Node& last);
+  [[nodiscard]] ThirdCumulants third_after_steps(std::uint64_t count) const;
   void refresh(Node& node, const MomentLaw& law) const;
   void walk_to(std::uint64_t count);
   [[nodiscard]] MomentLaw moved(const StepsOfBlock& first, const StepsOfBlock& second,
@@ -149,8 +169,10 @@ class MomentBlocks {
   std::uint64_t next_length_ = 0;
   double error_ = 0;
   MomentLaw begin_, middle_, end_;
-  Matrix<double> path_;       // (n x steps + 1)
-  std::uint64_t walked_ = 0;  // columns of it, but for the first
+  Matrix<double> third_begin_;  // along the axes of the block
+  StepsOfBlock of_third_;       // of what third cumulants add to the covariance
+  Matrix<double> path_;         // (n x steps + 1)
+  std::uint64_t walked_ = 0;    // columns of it, but for the first
   std::array<StepsOfBlock, 2> orders_;
   // Of the block before: its middle and its last step, which is the first of the next.
   struct Before {

@@ -21,6 +21,13 @@ namespace popgrad {
 /// Of a standard deviation, or of a variance: where two orders differ by more, neither is to be used.
 inline constexpr double tolerated_second_order = 0.5;
 
+/// Of the same: from here on means and deviations are left out (measured: popgrad/fluctuations/prediction.hpp).
+inline constexpr double largest_second_order = 0.2;
+/// Of a deviation: where third cumulants change one by more it is left out (measured as well).
+inline constexpr double largest_of_third = 0.08;
+/// Of a variance, of the draws that read it: two standard errors are 2 in 100 of a deviation.
+inline constexpr double largest_error = 0.02;
+
 /// Columns of a prediction for `sgd`.
 inline std::vector<std::string> columns_of_moments(const AnyRung<double>& sgd) {
   std::vector<std::string> names = sgd.observables.columns;
@@ -48,6 +55,15 @@ inline std::vector<std::string> names_of_law(const AnyRung<double>& sgd) {
   vector("descent_");
   vector("shift_");
   factor("first_order_factor_");
+  const Index r = sgd.dimension;
+  if (r > most_third_axes) return names;
+  for (Index k = 0; k < r; ++k) vector(fmt::format("axis_{}_", k));
+  for (Index i = 0; i < r; ++i) {
+    for (Index j = i; j < r; ++j) {
+      for (Index k = j; k < r; ++k) names.push_back(fmt::format("third_{}_{}_{}", i, j, k));
+    }
+  }
+  factor("of_third_");
   return names;
 }
 
@@ -68,7 +84,10 @@ class MomentSteps {
   struct State {
     MomentLaw law;
     std::uint64_t begun = 0, in_block = 0;
-    [[nodiscard]] Index size() const { return law.path.size() * (3 + 2 * law.path.size()); }
+    [[nodiscard]] Index size() const {
+      const Index n = law.path.size();
+      return n * (3 + 2 * n) + ThirdCumulants::packed_size(n);
+    }
   };
 
   MomentSteps(FollowedSteps followed, std::uint64_t longest, const WalkRequest& request)
@@ -117,8 +136,8 @@ class MomentSteps {
     const Vector<double> m = law.mean();
     const Vector<double>& s = law.shift;
     using Readings = ObservableReadings::Readings;
-    const Readings second = readings_.read(m, square_root(law.second), Nodes::gauss, t);
-    Readings first = readings_.read(law.path, square_root(law.first), Nodes::tangent, t);
+    const Readings second = readings_.read(m, law.second, law.third, t);
+    Readings first = readings_.tangent(law.path, square_root(law.first), t);
     const double length = s.norm();
     if (length > 0) {
       const double h = short_step / length;
@@ -127,30 +146,46 @@ class MomentSteps {
     }
     const bool sampled = sgd().draws.known_from_nodes();
     const double sampling = sampled ? sampling_at(m, t) : 0;
+    std::vector<Agreement> agreements;
     for (Index k = 0; k < columns_; ++k) {
       const double deviation = std::sqrt(second.variance[k]);
       const double other = std::sqrt(first.variance[k]);
-      // Of what is conserved: a square root of a covariance knows half the digits.
-      const double rounding = 1e-7 * (std::fabs(second.mean[k]) + 1e-3);
+      const double rounding = rounding_of_deviation(second.mean[k]);
       const double allowed = tolerated_second_order * std::min(deviation, other) + rounding;
-      const bool agree = std::fabs(second.mean[k] - first.mean[k]) <= allowed &&
-                         std::fabs(deviation - other) + sampling * deviation <= allowed &&
-                         std::fabs(first.mean[k] - first.center[k]) <= allowed;
+      const bool means = std::fabs(second.mean[k] - first.mean[k]) <= allowed;
+      const bool deviations =
+          std::fabs(deviation - other) + sampling * deviation <= allowed &&
+          std::fabs(first.mean[k] - first.center[k]) <= tolerated_second_order * other + rounding &&
+          std::fabs(second.of_third[k]) <=
+              2 * largest_of_third * second.variance[k] + rounding * rounding &&
+          second.error[k] <= largest_error * second.variance[k] + rounding * rounding;
+      agreements.push_back({means, deviations,
+                            std::max({deviation, other, std::sqrt(second.error[k])}) <= rounding});
       row[static_cast<std::size_t>(k)] = second.mean[k];
-      row[static_cast<std::size_t>(columns_ + k)] =
-          agree ? deviation : std::numeric_limits<double>::quiet_NaN();
+      row[static_cast<std::size_t>(columns_ + k)] = deviation;
     }
-    row[static_cast<std::size_t>(2 * columns_)] = second_order(glance_of(law));
+    double& neglected = row[static_cast<std::size_t>(2 * columns_)];
+    neglected = second_order(glance_of(law));
     if (sampled) row[static_cast<std::size_t>(2 * columns_ + 1)] = sampling;
     if (followed_.amend) followed_.amend(m, row);
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    for (std::size_t k = 0; k < agreements.size(); ++k) {
+      const Agreement& agree = agreements[k];
+      const bool within = neglected < largest_second_order || agree.conserved;
+      if (!within || !agree.means) row[k] = none;
+      if (!within || !agree.means || !agree.deviations) row[agreements.size() + k] = none;
+    }
   }
 
   /// A law as files have it.
   [[nodiscard]] Vector<double> in_double(const State& state) const {
     const MomentLaw law = law_now(state);
     Vector<double> numbers(state.size());
-    numbers << law.mean(), square_root(law.second).reshaped(), law.path, law.shift,
-        square_root(law.first).reshaped();
+    const bool has_third = law.third.values.size() > 0;
+    numbers.head(n_ * (3 + 2 * n_)) << law.mean(), square_root(law.second).reshaped(), law.path,
+        law.shift, square_root(law.first).reshaped();
+    numbers.tail(ThirdCumulants::packed_size(n_)) =
+        (has_third ? law.third : ThirdCumulants::none(n_)).packed();
     return numbers;
   }
   [[nodiscard]] State state_of(const Vector<double>& numbers) const {
@@ -161,7 +196,8 @@ class MomentSteps {
     const Index after = n_ + n_ * n_;
     const Vector<double> path = numbers.segment(after, n_);
     return {{path, numbers.segment(after + n_, n_), numbers.head(n_) - path, square(after + 2 * n_),
-             square(n_)}};
+             square(n_),
+             ThirdCumulants::unpacked(numbers.tail(ThirdCumulants::packed_size(n_)), n_)}};
   }
   [[nodiscard]] static Vector<double> memory() { return {}; }
 
@@ -180,17 +216,25 @@ class MomentSteps {
     return glance_of(state.law);
   }
   static MomentBlocks::Glance glance_of(const MomentLaw& law) {
-    return {law.path, law.shift, law.gap, law.first.trace(), law.second.trace()};
+    const double of_third = law.third.added.size() > 0 ? law.third.added.trace() : 0.0;
+    return {law.path, law.shift, law.gap, law.first.trace(), law.second.trace(), of_third};
   }
 
   static double second_order(const MomentBlocks::Glance& now) {
     if (!(now.second > 0) || !(now.first > 0)) return 0;
     const double moved = (now.gap - now.shift).norm() / std::sqrt(now.second);
-    // Third moments, which neither order carries, change the variance by so much.
+    // Of the first order, by what third cumulants change a variance.
     const double skewed = now.shift.squaredNorm() / now.first;
-    return std::max(
-        {moved, skewed, std::fabs(now.second - now.first) / std::min(now.second, now.first)});
+    // Parts that cancel each other do not make the next order small.
+    const double changed =
+        std::fabs(now.second - now.of_third - now.first) + std::fabs(now.of_third);
+    return std::max({moved, skewed, changed / std::min(now.second, now.first)});
   }
+
+  // Of the orders of one observable.
+  struct Agreement {
+    bool means = false, deviations = false, conserved = false;
+  };
 
   // Of deviations, by the nodes that the law of one draw is known from: along all observables.
   [[nodiscard]] double sampling_at(const Vector<double>& x, double t) const {

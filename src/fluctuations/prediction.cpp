@@ -46,12 +46,12 @@ Rung moments_of(const Rung& sgd, std::string model, WhyNotKnown why) {
   info.kind = RungKind::moments;
   info.summary = "mean and standard deviation over runs of sgd, predicted: no ensemble";
   info.cost = fmt::format(
-      "an evaluation of the mean direction a step, 8 n and O(n^3 log(steps)) a block of steps, 4 n "
-      "+ 512 "
-      "observations a row, memory O(n^2), for n <= {} numbers of the state (with --optimiser "
-      "momentum twice as many); above, where the direction is a "
-      "gradient, 36 evaluations a step and 2 n observations a row",
-      largest_full_covariance);
+      "an evaluation of the mean direction a step, 8 n and O(n^3 log(steps)) a block of steps, up "
+      "to {} numbers of the state n^2 and O(n^4 log(steps)) more; 4 n + 2 min(n, {})^2 + 1024 to "
+      "8192 observations a row, memory O(n^2), for n <= {} numbers of the state (with --optimiser "
+      "momentum twice as many); above, where the "
+      "direction is a gradient, 36 evaluations a step and 2 n observations a row",
+      most_third_axes, most_third_axes, largest_full_covariance);
   info.column_note =
       "X_sd, its standard deviation over runs, for each; second_order; sampling, if the "
       "law of one draw is known from samples";
@@ -59,12 +59,13 @@ Rung moments_of(const Rung& sgd, std::string model, WhyNotKnown why) {
   rung.observables = sgd.observables;
   rung.observables.insert(
       rung.observables.end(),
-      {{"X_sd", "standard deviation of column X over runs of sgd", ">= 0",
-        "not a number where the two orders of the prediction disagree"},
+      {{"X_sd", "standard deviation of column `X` over runs of sgd", "`>= 0`",
+        "`X` and `X_sd` are not numbers where the two orders of the prediction disagree"},
        {"second_order", "largest gap of the two orders, over the deviation of the state",
-        "0 to 1/2", "beyond 1/2 the prediction ends, status 4"},
+        "0 to 1/2",
+        "beyond 1/5 means and deviations are left out, beyond 1/2 the prediction ends, status 4"},
        {"sampling", "relative error of the deviations by the draws that their law is known from",
-        ">= 0", "only where the law of one draw is sampled"}});
+        "`>= 0`", "only where the law of one draw is sampled"}});
   rung.predict = [make = sgd.make, model = std::move(model), why = std::move(why)](
                      const Parameters& p, std::uint64_t seed) {
     const AnyRung<double> steps = make(p, seed);

@@ -4,18 +4,19 @@
 
 #include "base/json.hpp"
 #include "io/json_number.hpp"
+#include "io/plain_text.hpp"
 
 namespace popgrad {
 namespace {
 
 Json hypothesis_json(const EvaluatedHypothesis& h) {
-  return {{"text", h.text},
+  return {{"text", plain_text(h.text)},
           {"met", h.met == Truth::yes  ? "yes"
                   : h.met == Truth::no ? "no"
                                        : "undecided"},
           {"known", name_of(h.basis)},
           {"margin", std::isnan(h.margin) ? Json(nullptr) : json_number(h.margin)},
-          {"by_how_much", h.by_how_much}};
+          {"by_how_much", plain_text(h.by_how_much)}};
 }
 
 }  // namespace
@@ -24,8 +25,8 @@ Json evidence_json(const Evidence& item) {
   const double margin = relative_margin(item);
   const double share = share_of_allowed(item);
   return {{"kind", name_of(item.kind)},
-          {"what", item.what},
-          {"clause", item.clause},
+          {"what", plain_text(item.what)},
+          {"clause", plain_text(item.clause)},
           {"verdict", name_of(item.verdict)},
           {"measured", json_number(item.measured)},
           {"allowed", json_number(item.allowed)},
@@ -34,7 +35,7 @@ Json evidence_json(const Evidence& item) {
           {"unit", json_number(margin_unit(item))},
           {"reason", item.reason},
           {"largest_part", item.largest_part},
-          {"detail", item.detail}};
+          {"detail", plain_text(item.detail)}};
 }
 
 Json evidence_json(const std::vector<Evidence>& evidence) {
@@ -51,7 +52,7 @@ Json examination_json(const Examination& examination) {
 }
 
 Json rival_json(const Rival& rival) {
-  return {{"name", rival.name}, {"what", rival.what}, {"fits", rival.fits}};
+  return {{"name", rival.name}, {"what", plain_text(rival.what)}, {"fits", plain_text(rival.fits)}};
 }
 
 }  // namespace popgrad

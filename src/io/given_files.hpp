@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "base/bound.hpp"
 #include "io/table.hpp"
 
 namespace popgrad {
@@ -15,7 +16,7 @@ struct GivenFiles {
   std::map<std::string, Table, std::less<>> tables;       ///< for `read_table`
 };
 
-/// Of the process; empty unless a caller fills it for the time of a command.
-GivenFiles& given_files();
+/// Those that the caller of a command has bound.
+inline const GivenFiles& given_files() { return Bound<GivenFiles>::get(); }
 
 }  // namespace popgrad

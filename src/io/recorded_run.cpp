@@ -7,8 +7,11 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <optional>
+#include <regex>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "io/row_formula.hpp"
 #include "io/table.hpp"
@@ -18,7 +21,9 @@ namespace popgrad {
 namespace {
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-constexpr double not_finite = std::numeric_limits<double>::infinity();
+
+// Times that differ by rounding of a clock formula are one.
+bool same_time(double a, double b) { return std::fabs(a - b) <= 1e-9 * std::fabs(b); }
 
 // By what follows the last / or . of its name.
 bool is_learning_rate(std::string_view column) {
@@ -30,60 +35,385 @@ bool is_learning_rate(std::string_view column) {
          name == "step_size" || name.starts_with("lr-") || name.starts_with("lr_");
 }
 
-// How the time of a row follows from its columns.
-struct Clock {
-  RowFormula formula;
-  std::vector<std::size_t> rates;  // columns of it that are learning rates
+// ---- columns --------------------------------------------------------------------------------
 
-  // NaN where a column that it reads has nothing.
-  double operator()(const Table& table, std::size_t row) const {
-    for (const std::size_t c : formula.reads()) {
-      if (std::isnan(table.columns[c][row])) return missing;
+// The column that a name or, after a ~, a regular expression stands for.
+std::size_t column_of(const Table& table, const std::string& observable, const std::string& given,
+                      const std::string& advice) {
+  if (!given.starts_with('~')) return table.index(given, advice);
+  constexpr std::size_t longest = 1000;  // the library recurses
+  std::vector<std::string> found;
+  try {
+    const std::regex pattern(given.substr(1));
+    for (const std::string& name : table.names) {
+      if (name.size() <= longest && std::regex_match(name, pattern)) found.push_back(name);
     }
-    const double t = formula([&](std::size_t c) { return table.columns[c][row]; });
-    if (std::isnan(t)) return not_finite;
-    return t;
+  } catch (const std::regex_error&) {
+    reject("popgrad compare", "--map", observable + "=" + given,
+           "has no regular expression after the ~, e.g. loss=~'train/.*loss'");
+  }
+  if (found.size() != 1) {
+    reject("popgrad compare", "--map", observable + "=" + given,
+           fmt::format("must match one whole name of a column of {}; it matches {}", table.file,
+                       found.empty() ? "none of " + list_of(table.names) : list_of(found)));
+  }
+  return table.index(found.front());
+}
+
+// The formula over columns that is given for an observable; nothing if a column is given, or none is read: then
+// with the `reason`.
+std::optional<RowFormula> formula_of(const Table& table, const std::string& given,
+                                     std::string& reason) {
+  if (given.starts_with('~') ||
+      std::find(table.names.begin(), table.names.end(), given) != table.names.end())
+    return std::nullopt;
+  try {
+    RowFormula formula(given, table.names);
+    if (!formula.reads().empty()) return formula;
+  } catch (const InputError& error) {
+    reason = error.what();
+  }
+  return std::nullopt;
+}
+
+// What is read of a table.
+struct Asked {
+  std::vector<std::string> observables;
+  std::vector<std::size_t>
+      columns;  // one an observable: of the table, after those what formulas give
+  std::optional<RowFormula> clock;
+  std::vector<std::size_t> rates;      // columns of the clock that are learning rates
+  std::optional<std::size_t> counter;  // the only other column of the clock
+  std::map<std::size_t, std::vector<double>> numbers;
+
+  [[nodiscard]] double value(std::size_t observable, std::size_t row) const {
+    return numbers.at(columns[observable])[row];
+  }
+  [[nodiscard]] bool is_blank(std::size_t row) const {
+    return std::all_of(columns.begin(), columns.end(),
+                       [&](std::size_t c) { return std::isnan(numbers.at(c)[row]); });
+  }
+  [[nodiscard]] double time(std::size_t row) const { return value(*clock, row); }
+  // NaN where a column that it reads has nothing.
+  [[nodiscard]] double value(const RowFormula& formula, std::size_t row) const {
+    for (const std::size_t c : formula.reads()) {
+      if (std::isnan(numbers.at(c)[row])) return missing;
+    }
+    const double computed = formula([&](std::size_t c) { return numbers.at(c)[row]; });
+    return std::isnan(computed) ? std::numeric_limits<double>::infinity() : computed;
   }
 };
 
-Clock clock_of(const Table& table, const RecordedLayout& layout, const std::string& file) {
-  std::string text = layout.clock;
-  std::vector<std::string> names = table.names;
+RowFormula formula_of_clock(const Table& table, const std::string& text) {
   try {
-    Clock clock{RowFormula(text, names), {}};
-    if (clock.formula.reads().empty()) {
-      // A factor of the column of the time.
-      if (!(clock.formula([](std::size_t) { return 0.0; }) > 0)) {
-        reject("popgrad compare", "--clock", text, "must be > 0");
-      }
-      const std::string& time = layout.columns.at("t");
-      static_cast<void>(table.column(
-          time, file,
-          time == "t" ? "say which column is the time, e.g. --map t=step, or how it follows from "
-                        "columns, e.g. --clock 'lr*step'"
-                      : ""));
-      // Under a name that every formula can have.
-      std::replace(names.begin(), names.end(), time, std::string("t"));
-      clock.formula = RowFormula("(" + text + ")*t", names);
-    }
-    for (const std::size_t c : clock.formula.reads()) {
-      if (is_learning_rate(table.names[c])) clock.rates.push_back(c);
-    }
-    return clock;
-  } catch (const InputError&) {
-    throw;
-  } catch (const std::invalid_argument& error) {
-    reject("popgrad compare", "--clock", text.substr(0, 60),
-           fmt::format("is no formula over the columns of {} ({}): {}; e.g. --clock 'lr*step'",
-                       file, error.what(), fmt::join(table.names, ", ")));
+    return {text, table.names};
+  } catch (const InputError& error) {
+    reject(
+        "popgrad compare", "--clock", text.substr(0, 60),
+        fmt::format("is no formula over the columns of {} ({}): {}; e.g. --clock 'lr*step', names "
+                    "with other characters between backticks",
+                    table.file, error.what(), list_of(table.names)));
   }
 }
 
+RowFormula clock_of(const Table& table, const RecordedLayout& layout) {
+  const std::string& text = layout.clock;
+  RowFormula formula = formula_of_clock(table, text);
+  if (!formula.reads().empty()) return formula;
+  // A factor of the column of the time.
+  if (!(formula([](std::size_t) { return 0.0; }) > 0)) {
+    reject("popgrad compare", "--clock", text, "must be > 0");
+  }
+  const std::string& time = layout.columns.at("t");
+  const std::size_t column =
+      column_of(table, "t", time,
+                time == "t" ? "say which column is the time, e.g. --map t=step, or how it "
+                              "follows from columns, e.g. --clock 'lr*step'"
+                            : "");
+  return {fmt::format("({})*`{}`", text, table.names[column]), table.names};
+}
+
+Asked asked_of(Table& table, const RecordedLayout& layout) {
+  Asked asked;
+  asked.clock = clock_of(table, layout);
+  const bool in_columns = std::any_of(table.names.begin(), table.names.end(), [](const auto& name) {
+    return name.find(" - ") != std::string::npos;
+  });
+  std::vector<RowFormula> formulas;
+  for (const auto& [name, column] : layout.columns) {
+    if (name == "t") continue;
+    asked.observables.push_back(name);
+    std::string reason;
+    if (std::optional<RowFormula> formula = formula_of(table, column, reason)) {
+      table.notes.push_back(
+          fmt::format("{}: {} is computed from columns: {}", table.file, name, column));
+      asked.columns.push_back(table.names.size() + formulas.size());
+      formulas.push_back(std::move(*formula));
+      continue;
+    }
+    // Else it is a slip in the name of a column.
+    if (!reason.empty() && column.find_first_of("`(+*") != std::string::npos) {
+      reject("popgrad compare", "--map", name + "=" + column.substr(0, 60),
+             fmt::format("is neither a column nor a formula over the columns of {} ({}): {}",
+                         table.file, reason, list_of(table.names)));
+    }
+    asked.columns.push_back(column_of(
+        table, name, column,
+        in_columns ? "columns that are named RUN - METRIC take --runs-in-columns, and METRIC here"
+                   : ""));
+  }
+  for (const std::size_t c : asked.clock->reads()) {
+    static_cast<void>(table.index(table.names[c]));  // is there once
+    if (is_learning_rate(table.names[c])) {
+      asked.rates.push_back(c);
+    } else {
+      asked.counter = c;
+    }
+  }
+  if (asked.clock->reads().size() != asked.rates.size() + 1) asked.counter.reset();
+  std::set<std::size_t> all(asked.clock->reads().begin(), asked.clock->reads().end());
+  for (const std::size_t c : asked.columns) {
+    if (c < table.names.size()) all.insert(c);
+  }
+  for (const RowFormula& formula : formulas) {
+    for (const std::size_t c : formula.reads()) all.insert(table.index(table.names[c]));
+  }
+  const std::vector<std::size_t> columns(all.begin(), all.end());
+  std::vector<std::vector<double>> numbers = table.numbers(columns);
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    asked.numbers[columns[k]] = std::move(numbers[k]);
+  }
+  for (std::size_t k = 0; k < formulas.size(); ++k) {
+    const std::size_t rows = asked.numbers.at(formulas[k].reads().front()).size();
+    std::vector<double>& made = asked.numbers[table.names.size() + k];
+    for (std::size_t row = 0; row < rows; ++row) made.push_back(asked.value(formulas[k], row));
+  }
+  return asked;
+}
+
+// ---- runs of a table ------------------------------------------------------------------------
+
+// A group that is written where a run begins, and empty below it, holds down to the next.
+std::vector<std::string> group_of(Table& table, const std::string& name) {
+  std::vector<std::string> labels = table.labels(table.index(name));
+  std::set<std::string> known;
+  std::optional<std::size_t> empty, again;
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    if (labels[row].empty()) {
+      if (!empty) empty = row;
+    } else if (!known.insert(labels[row]).second && !again) {
+      again = row;
+    }
+  }
+  if (!empty) return labels;
+  if (*empty == 0 || again) {
+    reject(table.file, "--group", name,
+           fmt::format("is empty in {}{}; every row must say which run it is of, or only the first "
+                       "row of every run",
+                       table.place(*empty),
+                       again ? fmt::format(", and '{}' in {} is not the first of its run",
+                                           labels[*again].substr(0, 40), table.place(*again))
+                             : std::string{}));
+  }
+  std::size_t filled = 0;
+  for (std::size_t row = 1; row < labels.size(); ++row) {
+    if (!labels[row].empty()) continue;
+    labels[row] = labels[row - 1];
+    ++filled;
+  }
+  table.notes.push_back(
+      fmt::format("{}: {} is empty in {} rows, the first in {}: taken from the row above",
+                  table.file, name, filled, table.place(*empty)));
+  return labels;
+}
+
+struct Row {
+  std::size_t row = 0;  // of the table
+  double t = 0;
+};
+
+// The rows of one run, in the order of the table, as runs in order of time.
+class RowOrder {
+ public:
+  RowOrder(Table& table, const Asked& asked, const RecordedLayout& layout, std::string label)
+      : table_(table), asked_(asked), layout_(layout), label_(std::move(label)) {}
+
+  [[nodiscard]] std::vector<std::vector<Row>> sorted(std::vector<Row> rows) {
+    const std::vector<std::size_t> begins = begins_of(rows);
+    if (begins.size() == 1) return {std::move(rows)};
+    if (layout_.restarts != Restarts::refuse) return after_restarts(rows, begins);
+    // Rows in any order go back at every second row.
+    const bool any_order = 3 * begins.size() > rows.size();
+    if (!any_order && is_interleaved(rows, begins)) refuse_restart(rows, begins[1]);
+    std::vector<Row> made = rows;
+    std::stable_sort(made.begin(), made.end(),
+                     [](const Row& a, const Row& b) { return a.t < b.t; });
+    for (std::size_t k = 1; k < made.size() && !any_order; ++k) {
+      if (same_time(made[k - 1].t, made[k].t) && both(made[k - 1], made[k])) {
+        refuse_restart(rows, begins[1]);
+      }
+    }
+    note(fmt::format("rows are not in order of time, first in {} ({}), and were sorted",
+                     table_.place(rows[begins[1]].row), step_back(rows, begins[1])));
+    return {std::move(made)};
+  }
+
+  // Numbers of rows of one time as one row; of what is there twice, the same.
+  [[nodiscard]] std::vector<double> joined(const std::vector<Row>& rows, std::size_t begin,
+                                           std::size_t end) {
+    std::vector<double> values;
+    for (std::size_t o = 0; o < asked_.columns.size(); ++o) {
+      double value = missing;
+      std::size_t from = begin;
+      for (std::size_t k = begin; k < end; ++k) {
+        const double next = asked_.value(o, rows[k].row);
+        if (std::isnan(next)) continue;
+        if (!std::isnan(value) && value != next) refuse_twice(rows[from], rows[k], o);
+        if (std::isnan(value)) from = k;
+        value = next;
+      }
+      values.push_back(value);
+    }
+    if (end - begin > 1) {
+      joined_ += end - begin - 1;
+      if (!first_joined_) first_joined_ = rows[begin + 1].row;
+    }
+    return values;
+  }
+  void note_joined() {
+    if (!first_joined_) return;
+    note(
+        fmt::format("rows at the time of another one that do not contradict it are joined to it: "
+                    "{}, the first is {}",
+                    joined_, table_.place(*first_joined_)));
+  }
+
+ private:
+  Table& table_;
+  const Asked& asked_;
+  const RecordedLayout& layout_;
+  std::string label_;
+  std::size_t joined_ = 0;
+  std::optional<std::size_t> first_joined_;
+
+  void note(const std::string& text) { table_.notes.push_back(label_ + ": " + text); }
+
+  // Whether one column has a number in both, and whether they differ.
+  [[nodiscard]] bool both(const Row& a, const Row& b, bool differ = false) const {
+    for (std::size_t o = 0; o < asked_.columns.size(); ++o) {
+      const double x = asked_.value(o, a.row), y = asked_.value(o, b.row);
+      if (!std::isnan(x) && !std::isnan(y) && (!differ || x != y)) return true;
+    }
+    return false;
+  }
+  // Where rows that go on in time begin.
+  [[nodiscard]] std::vector<std::size_t> begins_of(const std::vector<Row>& rows) const {
+    std::vector<std::size_t> begins{0};
+    for (std::size_t k = 1; k < rows.size(); ++k) {
+      const bool same = same_time(rows[k].t, rows[k - 1].t);
+      if (same ? layout_.restarts != Restarts::refuse && both(rows[k - 1], rows[k], true)
+               : rows[k].t < rows[k - 1].t) {
+        begins.push_back(k);
+      }
+    }
+    return begins;
+  }
+  // A run that goes on from before its last rows at other steps lies between them; a row or two in the wrong
+  // place do not.
+  [[nodiscard]] static bool is_interleaved(const std::vector<Row>& rows,
+                                           std::vector<std::size_t> begins) {
+    begins.push_back(rows.size());
+    double latest = 0;
+    for (std::size_t s = 1; s + 1 < begins.size(); ++s) {
+      const auto middle = rows.begin() + static_cast<std::ptrdiff_t>(begins[s]);
+      const auto end = rows.begin() + static_cast<std::ptrdiff_t>(begins[s + 1]);
+      latest = std::max(latest, std::prev(middle)->t);
+      const double low = middle->t, high = std::prev(end)->t;
+      const auto before = std::count_if(
+          rows.begin(), middle, [&](const Row& row) { return row.t > low && row.t < high; });
+      const auto after = std::count_if(middle, end, [&](const Row& row) { return row.t < latest; });
+      if (before > 1 && after > 1) return true;
+    }
+    return false;
+  }
+  // As the file counts, where one column does.
+  [[nodiscard]] std::string time_of(const Row& row) const {
+    return label_text(asked_.counter ? asked_.numbers.at(*asked_.counter)[row.row] : row.t);
+  }
+  [[nodiscard]] std::string clock_name() const {
+    return asked_.counter ? table_.names[*asked_.counter] : std::string("t");
+  }
+  [[nodiscard]] std::string step_back(const std::vector<Row>& rows, std::size_t k) const {
+    return fmt::format("{} {} after {}", clock_name(), time_of(rows[k]), time_of(rows[k - 1]));
+  }
+
+  [[noreturn]] void refuse_restart(const std::vector<Row>& rows, std::size_t k) const {
+    const bool from_start = rows[k].t <= rows.front().t;
+    throw InputError(fmt::format(
+        "{}: {}: {}: {}", label_, table_.place(rows[k].row), step_back(rows, k),
+        from_start
+            ? "another run begins; name with --group the column that distinguishes runs, or give "
+              "--restarts new-run (or keep-last, keep-first, if the same run began again)"
+            : "the run was resumed from before its last rows; say which rows count: --restarts "
+              "keep-last or keep-first, or new-run for a run of its own"));
+  }
+  [[noreturn]] void refuse_twice(const Row& a, const Row& b, std::size_t observable) const {
+    throw InputError(fmt::format(
+        "{}: {} and {} have the same {}, {}, and {} is {} and {}; remove one of them, say with "
+        "--restarts keep-last or keep-first which counts, or name with --group the column that "
+        "distinguishes runs",
+        label_, table_.place(a.row), table_.place(b.row), clock_name(), time_of(b),
+        asked_.observables[observable], label_text(asked_.value(observable, a.row)),
+        label_text(asked_.value(observable, b.row))));
+  }
+
+  [[nodiscard]] std::vector<std::vector<Row>> after_restarts(
+      const std::vector<Row>& rows, const std::vector<std::size_t>& begins) {
+    std::vector<std::vector<Row>> runs;
+    std::size_t dropped = 0;
+    for (std::size_t s = 0; s < begins.size(); ++s) {
+      const std::size_t end = s + 1 < begins.size() ? begins[s + 1] : rows.size();
+      const auto first = rows.begin() + static_cast<std::ptrdiff_t>(begins[s]);
+      if (s == 0 || layout_.restarts == Restarts::new_run) runs.emplace_back();
+      std::vector<Row>& run = runs.back();
+      const auto comes_again = [&](const Row& old) {
+        return old.t > first->t || same_time(old.t, first->t);
+      };
+      while (layout_.restarts == Restarts::keep_last && !run.empty() && comes_again(run.back())) {
+        run.pop_back();
+        ++dropped;
+      }
+      const double last = run.empty() ? -1 : run.back().t;
+      for (std::size_t k = begins[s]; k < end; ++k) {
+        const bool old = s > 0 && layout_.restarts == Restarts::keep_first &&
+                         (rows[k].t < last || same_time(rows[k].t, last));
+        if (old) {
+          ++dropped;
+        } else {
+          run.push_back(rows[k]);
+        }
+      }
+      if (s == 0) continue;
+      note(
+          fmt::format("restarts in {} ({})", table_.place(first->row), step_back(rows, begins[s])));
+    }
+    if (dropped > 0) {
+      note(fmt::format("{} rows are left out, as {} count", dropped,
+                       layout_.restarts == Restarts::keep_last ? "those after a restart"
+                                                               : "those before a restart"));
+    }
+    return runs;
+  }
+};
+
 std::string run_label(const std::string& file, const RecordedLayout& layout,
                       const std::vector<std::string>& key) {
-  std::string text = std::filesystem::path(file).filename().string();
+  // Of a folder, too, that is given with a / behind its name.
+  std::string text = (std::filesystem::path(file) / "").parent_path().filename().string();
+  // Of columns that hold runs, the name of the run.
   for (std::size_t i = 0; i < key.size(); ++i) {
-    text += fmt::format(" {} {}", layout.group[i], key[i]);
+    if (i < layout.group.size()) text += " " + layout.group[i];
+    text += " " + key[i];
   }
   return text;
 }
@@ -112,96 +442,136 @@ Gaps gaps_of(const std::vector<double>& values, const std::vector<double>& t) {
   return gaps;
 }
 
-// The runs of one table, each on its own times.
-std::vector<RecordedRun> runs_of(const Table& table, const RecordedLayout& layout,
-                                 const std::string& file) {
-  const Clock clock = clock_of(table, layout, file);
-  std::vector<RecordedRun> runs;
+void take_rates(RecordedRun& run, const Table& table, const Asked& asked, const Row& row) {
+  for (const std::size_t c : asked.rates) {
+    const double rate = asked.numbers.at(c)[row.row];
+    // Of two that differ one is not the rate that the run is said to have.
+    const auto known = [&](const RecordedRate& other) {
+      return other.column == table.names[c] && (other.rate == rate || other.t > run.t.front());
+    };
+    if (std::none_of(run.rates.begin(), run.rates.end(), known)) {
+      run.rates.push_back({table.names[c], rate, row.t});
+    }
+  }
+}
+
+RecordedRun run_of(const Table& table, const Asked& asked, RowOrder& order,
+                   const std::vector<Row>& rows) {
+  RecordedRun run;
+  run.columns = asked.observables;
+  run.values.resize(run.columns.size());
+  for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
+    while (end < rows.size() && same_time(rows[end].t, rows[begin].t)) ++end;
+    run.t.push_back(rows[begin].t);
+    const std::vector<double> values = order.joined(rows, begin, end);
+    for (std::size_t c = 0; c < values.size(); ++c) run.values[c].push_back(values[c]);
+    for (std::size_t k = begin; k < end; ++k) take_rates(run, table, asked, rows[k]);
+  }
+  if (!run.t.empty()) run.last = run.t.back();
+  for (std::vector<double>& values : run.values) {
+    run.gaps.push_back(gaps_of(values, run.t));
+    // To all that follows a number that is not finite is none.
+    for (double& x : values) x = std::isfinite(x) ? x : missing;
+  }
+  return run;
+}
+
+// The runs of one table, each on its own times; `name` is that of the run if the table is of one.
+std::vector<RecordedRun> runs_of(Table& table, const RecordedLayout& layout,
+                                 const std::optional<std::string>& name) {
+  const Asked asked = asked_of(table, layout);
+  std::vector<std::vector<std::string>> groups;
+  for (const std::string& group : layout.group) groups.push_back(group_of(table, group));
+  struct Rows {
+    std::string label;
+    std::vector<Row> rows;
+    std::size_t without_time = 0;
+  };
+  std::vector<Rows> found;
   std::map<std::vector<std::string>, std::size_t> places;
-  std::vector<std::size_t> last_rows;
-  std::vector<const std::vector<std::string>*> groups;
-  for (const std::string& name : layout.group) {
-    static_cast<void>(table.column(name, file));
-    groups.push_back(&table.labels.at(name));
-  }
-  std::vector<const std::vector<double>*> columns;
-  for (const auto& [name, column] : layout.columns) {
-    if (name != "t") columns.push_back(&table.column(column, file));
-  }
   for (std::size_t row = 0; row < table.rows(); ++row) {
+    // Of a row with numbers of other runs.
+    if (name && asked.is_blank(row)) continue;
     std::vector<std::string> key;
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-      key.push_back((*groups[i])[row]);
-      if (key.back().empty()) {
-        reject(file, "--group", layout.group[i],
-               fmt::format("is empty in row {}; every row must say which run it is of", row + 1));
-      }
-    }
-    const auto [at, fresh] = places.try_emplace(key, runs.size());
-    if (fresh) {
-      RecordedRun run;
-      run.label = run_label(file, layout, key);
-      for (const auto& [name, column] : layout.columns) {
-        if (name != "t") run.columns.push_back(name);
-      }
-      run.values.resize(run.columns.size());
-      runs.push_back(std::move(run));
-      last_rows.push_back(0);
-    }
-    RecordedRun& run = runs[at->second];
-    const double t = clock(table, row);
+    for (const auto& group : groups) key.push_back(group[row]);
+    if (name) key.push_back(*name);
+    const auto [at, fresh] = places.try_emplace(key, found.size());
+    if (fresh) found.push_back({run_label(table.file, layout, key), {}, 0});
+    const double t = asked.time(row);
     if (std::isnan(t)) {
-      ++run.without_time;
+      ++found[at->second].without_time;
       continue;
     }
     if (!(t >= 0) || std::isinf(t)) {
-      reject(file, "time", std::isinf(t) ? "that is no number" : fmt::format("{:g}", t),
-             fmt::format("in row {}: must be finite and >= 0; see --clock", row + 1));
+      reject(table.file, "time", std::isinf(t) ? "that is no number" : fmt::format("{:g}", t),
+             fmt::format("in {}: must be finite and >= 0; see --clock", table.place(row)));
     }
-    if (!run.t.empty() && t <= run.t.back()) {
-      const std::string advice =
-          layout.group.empty() ? "name with --group the columns that distinguish runs"
-          : t == run.t.back()
-              ? "remove one of the two, or name with --group another column that distinguishes runs"
-              : "put the rows of each run in order of time, or name with --group another column "
-                "that distinguishes runs";
-      reject(file, "time", fmt::format("{:g}", t),
-             fmt::format("in row {} does not come after the {:g} in row {} of the same run; {}",
-                         row + 1, run.t.back(), last_rows[at->second] + 1, advice));
-    }
-    last_rows[at->second] = row;
-    run.t.push_back(t);
-    for (std::size_t c = 0; c < columns.size(); ++c) run.values[c].push_back((*columns[c])[row]);
-    for (const std::size_t c : clock.rates) {
-      const double rate = table.columns[c][row];
-      // Of two that differ --eta denies one.
-      const auto known = [&](const RecordedRate& other) {
-        return other.column == table.names[c] && (other.rate == rate || other.t > run.t.front());
-      };
-      if (std::none_of(run.rates.begin(), run.rates.end(), known)) {
-        run.rates.push_back({table.names[c], rate, t});
-      }
-    }
+    found[at->second].rows.push_back({row, t});
   }
-  for (RecordedRun& run : runs) {
-    if (!run.t.empty()) run.last = run.t.back();
-    for (std::vector<double>& values : run.values) {
-      run.gaps.push_back(gaps_of(values, run.t));
-      // To all that follows a number that is not finite is none.
-      for (double& x : values) x = std::isfinite(x) ? x : missing;
+  std::vector<RecordedRun> runs;
+  for (const Rows& of : found) {
+    RowOrder order(table, asked, layout, of.label);
+    bool restarted = false;
+    for (const std::vector<Row>& rows : order.sorted(of.rows)) {
+      RecordedRun& run = runs.emplace_back(run_of(table, asked, order, rows));
+      run.label = of.label;
+      if (restarted) run.label += " from " + table.place(rows.front().row);
+      if (!restarted) run.without_time = of.without_time;
+      restarted = true;
     }
+    order.note_joined();
   }
   return runs;
+}
+
+// A table with columns RUN - METRIC as one table a run, with columns METRIC and those of no run.
+std::vector<std::pair<std::string, Table>> tables_of_runs(Table table) {
+  constexpr std::string_view between = " - ";
+  std::vector<std::pair<std::string, Table>> tables;
+  std::map<std::string, std::size_t> places;
+  std::vector<std::size_t> shared;
+  const auto add = [&](Table& to, const std::string& name, std::size_t column) {
+    to.names.push_back(name);
+    if (!table.fields.empty()) {
+      to.fields.push_back(table.fields[column]);
+    } else {
+      to.columns.push_back(table.columns[column]);
+    }
+  };
+  for (std::size_t c = 0; c < table.names.size(); ++c) {
+    const std::string& name = table.names[c];
+    const std::size_t at = name.rfind(between);
+    if (at == std::string::npos) {
+      shared.push_back(c);
+      continue;
+    }
+    const auto [place, fresh] = places.try_emplace(name.substr(0, at), tables.size());
+    if (fresh) {
+      Table& made = tables.emplace_back(place->first, Table{}).second;
+      made.file = table.file;
+      made.lines = table.lines;
+    }
+    add(tables[place->second].second, name.substr(at + between.size()), c);
+  }
+  if (tables.empty()) {
+    throw InputError(fmt::format(
+        "{}: --runs-in-columns is for columns that are named RUN - METRIC, and it has {}",
+        table.file, list_of(table.names)));
+  }
+  for (auto& [run, of_run] : tables) {
+    for (const std::size_t c : shared) add(of_run, table.names[c], c);
+  }
+  tables.front().second.notes = std::move(table.notes);
+  return tables;
 }
 
 // Puts all runs on the union of their times.
 void spread_over(std::vector<RecordedRun>& runs) {
   std::set<double> united;
   for (const RecordedRun& run : runs) united.insert(run.t.begin(), run.t.end());
-  // Times that differ by rounding of a clock formula are one.
   std::vector<double> times;
   for (const double t : united) {
-    if (times.empty() || t - times.back() > 1e-9 * std::fabs(t)) times.push_back(t);
+    if (times.empty() || !same_time(times.back(), t)) times.push_back(t);
   }
   for (RecordedRun& run : runs) {
     std::vector<std::vector<double>> values(run.columns.size(),
@@ -209,7 +579,7 @@ void spread_over(std::vector<RecordedRun>& runs) {
     std::size_t next = 0;
     std::vector<Gaps> gaps = run.gaps;
     for (std::size_t k = 0; k < times.size() && next < run.t.size(); ++k) {
-      if (run.t[next] - times[k] > 1e-9 * std::fabs(times[k])) continue;
+      if (!same_time(run.t[next], times[k])) continue;
       for (std::size_t c = 0; c < values.size(); ++c) {
         values[c][k] = run.values[c][next];
         if (run.gaps[c].diverged == run.t[next]) gaps[c].diverged = times[k];
@@ -222,38 +592,93 @@ void spread_over(std::vector<RecordedRun>& runs) {
   }
 }
 
+// Whether a table has one of the columns that are named, or else of the observables.
+bool has_any(const Table& table, const RecordedLayout& layout,
+             const std::vector<std::string>& observables) {
+  const auto has = [&](const std::string& name) {
+    return std::find(table.names.begin(), table.names.end(), name) != table.names.end();
+  };
+  if (layout.columns.size() < 2) return std::any_of(observables.begin(), observables.end(), has);
+  return std::any_of(layout.columns.begin(), layout.columns.end(), [&](const auto& pair) {
+    const auto& [name, given] = pair;
+    std::string reason;
+    return name != "t" &&
+           (has(given) || given.starts_with('~') || formula_of(table, given, reason).has_value());
+  });
+}
+
+// Runs that have the numbers of another one are no evidence of their own.
+void leave_out_copies(RecordedFiles& files) {
+  std::vector<RecordedRun> kept;
+  const auto equal = [](const std::vector<double>& a, const std::vector<double>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
+      return x == y || (std::isnan(x) && std::isnan(y));
+    });
+  };
+  for (RecordedRun& run : files.runs) {
+    const auto same = std::find_if(kept.begin(), kept.end(), [&](const RecordedRun& other) {
+      return run.t == other.t && std::equal(run.values.begin(), run.values.end(),
+                                            other.values.begin(), other.values.end(), equal);
+    });
+    if (same == kept.end()) {
+      kept.push_back(std::move(run));
+    } else {
+      files.notes.push_back(
+          fmt::format("{}: has the same numbers as {} and is left out", run.label, same->label));
+    }
+  }
+  files.runs = std::move(kept);
+}
+
 }  // namespace
 
-std::vector<RecordedRun> read_recorded_runs(const std::vector<std::string>& files,
-                                            RecordedLayout layout,
-                                            const std::vector<std::string>& observables) {
+RecordedFiles read_recorded_runs(const std::vector<std::string>& files, RecordedLayout layout,
+                                 const std::vector<std::string>& observables) {
   for (const auto& [name, column] : layout.columns) {
     if (name == "t" || std::find(observables.begin(), observables.end(), name) != observables.end())
       continue;
     reject("popgrad compare", "--map", name,
            "is not an observable of this rung" + suggestion(name, observables));
   }
-  std::vector<RecordedRun> runs;
-  for (const std::string& file : files) {
-    const Table table = read_table(file, {layout.group.begin(), layout.group.end()});
-    for (const std::string& name : observables) {
-      const bool there =
-          std::find(table.names.begin(), table.names.end(), name) != table.names.end() ||
-          table.unread.contains(name);  // which is refused when it is read
-      // What the first file has is asked of the others.
-      if (there && runs.empty()) layout.columns.try_emplace(name, name);
-    }
-    layout.columns.try_emplace("t", "t");
+  layout.columns.try_emplace("t", "t");
+  RecordedFiles made;
+  const auto read = [&](Table table, const std::optional<std::string>& run) {
     if (layout.columns.size() < 2) {
-      throw InputError(
-          fmt::format("popgrad compare: no column of {} has the name of an observable ({}); say "
-                      "which is which, e.g. --map {}=COLUMN",
-                      file, fmt::join(observables, ", "), observables.front()));
+      for (const std::string& name : observables) {
+        // One that cannot be read is refused when it is.
+        if (std::find(table.names.begin(), table.names.end(), name) != table.names.end() ||
+            table.unread.contains(name)) {
+          layout.columns.emplace(name, name);
+        }
+      }
     }
-    for (RecordedRun& run : runs_of(table, layout, file)) runs.push_back(std::move(run));
+    if (layout.columns.size() < 2) {
+      throw InputError(fmt::format(
+          "popgrad compare: no column of {} has the name of an observable ({}); say "
+          "which is which, e.g. --map {}=COLUMN; it has {}",
+          table.file, fmt::join(observables, ", "), observables.front(), list_of(table.names)));
+    }
+    for (RecordedRun& one : runs_of(table, layout, run)) made.runs.push_back(std::move(one));
+    made.notes.insert(made.notes.end(), table.notes.begin(), table.notes.end());
+  };
+  for (const std::string& file : files) {
+    Table table = read_table(file);
+    if (!layout.runs_in_columns) {
+      read(std::move(table), {});
+      continue;
+    }
+    for (auto& [run, of_run] : tables_of_runs(std::move(table))) {
+      if (has_any(of_run, layout, observables)) read(std::move(of_run), run);
+    }
   }
-  spread_over(runs);
-  return runs;
+  if (made.runs.empty()) {
+    throw InputError(fmt::format(
+        "{}: --runs-in-columns: no column RUN - METRIC has a METRIC that --map names, or numbers",
+        fmt::join(files, ", ")));
+  }
+  leave_out_copies(made);
+  spread_over(made.runs);
+  return made;
 }
 
 }  // namespace popgrad

@@ -1,7 +1,8 @@
 #pragma once
-/// A formula of a user over the columns of a table, in doubles: + - * / ^, parentheses, numbers, names
-/// of columns (with any characters, the longest first) and a few functions of one argument.
+/// A formula of a user over the columns of a table, in doubles and NumPy's notation; names of columns stand as they
+/// are, with any characters, the longest first, or between backticks.
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,30 +12,28 @@ namespace popgrad {
 
 class RowFormula {
  public:
-  /// Throws std::invalid_argument saying what is wrong and where.
+  /// Throws InputError saying what is wrong and where.
   RowFormula(std::string_view text, std::span<const std::string> columns);
+  ~RowFormula();
+  RowFormula(RowFormula&&) noexcept;
+  RowFormula& operator=(RowFormula&&) noexcept;
 
   /// Columns that it reads, by number; each once.
   [[nodiscard]] const std::vector<std::size_t>& reads() const { return reads_; }
   /// Of a row, `value(column)` being its number in a column.
   template <class F>
   double operator()(const F& value) const {
-    std::vector<double> values;
-    for (const std::size_t column : reads_) values.push_back(value(column));
-    return of(values);
+    for (std::size_t k = 0; k < reads_.size(); ++k) *numbers_[k] = value(reads_[k]);
+    return computed();
   }
 
  private:
-  struct Step {
-    char what;              // n: number, c: column, f: function, ~: minus, else the operation
-    double number = 0;      // of n
-    std::size_t place = 0;  // of c in reads_, of f in the list of functions
-  };
-  class Parser;
-  std::vector<Step> steps_;  // operands before their operation
+  struct Computation;
+  std::unique_ptr<Computation> computation_;
   std::vector<std::size_t> reads_;
+  std::vector<double*> numbers_;  // of the columns, in the computation
 
-  [[nodiscard]] double of(const std::vector<double>& values) const;
+  [[nodiscard]] double computed() const;
 };
 
 }  // namespace popgrad

@@ -3,8 +3,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +10,7 @@
 #include "popgrad/base/record.hpp"
 #include "popgrad/evidence/statement.hpp"
 #include "popgrad/rungs/trajectory.hpp"
-#include "popgrad/scalars/vector.hpp"
+#include "runs/run.hpp"
 
 namespace popgrad {
 
@@ -23,32 +21,17 @@ struct RunSide {
   std::vector<Outcome> outcomes;  ///< of its runs
 };
 
-/// Of runs, between all observables at all rows of a prediction.
-struct PredictedCorrelations {
-  std::vector<std::string> observables;
-  std::vector<double> t;  ///< of the rows
-  /// Of observable c in row k: number k C + c, C observables. Not a number where one of the two does
-  /// not fluctuate.
-  Matrix<double> correlation;
-};
-
+/// A result with what made it.
 template <class T>
-struct RunRecord {
+struct RunRecord : RunResult<T> {
   std::string model;
   std::string rung;
   Record parameters;
-  /// How it was run: eta, steps, batch, runs, optimiser; or t1, method, rtol, atol, digits.
-  Record settings;
   std::string command;        ///< the one command line that makes it again
   Versions earlier_versions;  ///< that made parts of it, where it goes on from a checkpoint
   std::uint64_t seed = 1;
-  bool ensemble = false;  ///< adds the column `run`
-  std::vector<std::string> state_names;
-  std::vector<Trajectory<T>> runs;
-  std::vector<RunSide> sides;                ///< of a comparison; `runs` has their table then
-  Record judgement;                          ///< of recorded runs; empty for others
-  std::shared_ptr<const Examination> audit;  ///< hypotheses and conclusions, where asked for
-  std::optional<PredictedCorrelations> correlations;  ///< of moments, where asked for; only in JSON
+  std::vector<RunSide> sides;  ///< of a comparison; `runs` has their table then
+  Record judgement;            ///< of recorded runs; empty for others
 };
 
 /// Names of the columns: run (ensembles), t, observables, states if there are any.

@@ -2,19 +2,18 @@
 
 #include <csv.h>
 #include <fmt/format.h>
+#include <zlib.h>
 
-#include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <new>
 #include <optional>
-#include <string>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
 #include "base/json.hpp"
 #include "base/number_field.hpp"
+#include "io/event_file.hpp"
 #include "io/given_files.hpp"
 #include "io/input_files.hpp"
 #include "io/npz.hpp"
@@ -23,161 +22,292 @@
 namespace popgrad {
 namespace {
 
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 constexpr double not_finite = std::numeric_limits<double>::infinity();
 
 // Beyond it two whole numbers may be one double.
 constexpr double largest_whole = 9007199254740992;
 
-// Told from a field that is empty: nan is no finite number.
+// Apart from a field that is empty: nan is no finite number.
 std::optional<double> number_of(std::string_view text) {
   const std::optional<double> number = number_field(text);
   return number && !std::isfinite(*number) && !text.empty() ? not_finite : number;
 }
 
-std::string text_label(std::string_view text) {
-  const std::optional<double> number = number_of(text);
-  if (!number) return std::string(text);
-  if (!std::isfinite(*number)) return {};
-  return std::fabs(*number) < largest_whole ? label_text(*number) : std::string(text);
+// ---- decimal commas -------------------------------------------------------------------------
+
+std::optional<double> number_with_comma(std::string_view text) {
+  const std::size_t comma = text.find(',');
+  if (comma == std::string_view::npos || text.find('.') != std::string_view::npos) return {};
+  std::string decimal(text);
+  decimal[comma] = '.';
+  return number_of(decimal);
+}
+
+// 1,234 is a number with a decimal comma, or one with a comma between its thousands.
+bool may_be_thousands(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  const std::size_t comma = text.find(',');
+  return comma >= 1 && comma <= 3 && text.front() != '0' && text.size() == comma + 4 &&
+         text.find_first_not_of("0123456789", comma + 1) == std::string_view::npos;
+}
+
+// ---- CSV ------------------------------------------------------------------------------------
+
+std::string name_of(char separator) {
+  return separator == '\t' ? "tabs" : fmt::format("'{}'", separator);
+}
+
+// Its fields, but for separators in quotes.
+std::size_t fields_of(std::string_view line, char separator) {
+  std::size_t count = 1;
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"') quoted = !quoted;
+    if (c == separator && !quoted) ++count;
+  }
+  return count;
+}
+
+std::string_view next_line(std::string_view& text) {
+  const std::size_t end = text.find_first_of("\r\n");
+  std::size_t size = end == std::string_view::npos ? text.size() : end + 1;
+  if (size < text.size() && text.substr(end, 2) == "\r\n") ++size;
+  const std::string_view line = text.substr(0, size);
+  text.remove_prefix(size);
+  return line;
+}
+
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+// Of the separators that the header has, the one that gives every line as many fields as the header.
+char separator_of(std::string_view text, std::string_view file) {
+  constexpr int most_lines = 1000;
+  std::string_view header;
+  while (is_blank(header) && !text.empty()) header = next_line(text);
+  std::string there, fitting;
+  for (const char c : {',', ';', '\t'}) {
+    if (fields_of(header, c) > 1) there += c;
+  }
+  if (there.size() <= 1) return there.empty() ? ',' : there.front();
+  for (const char c : there) {
+    bool fits = true;
+    std::string_view rest = text;
+    for (int k = 0; k < most_lines && fits && !rest.empty(); ++k) {
+      const std::string_view line = next_line(rest);
+      fits = is_blank(line) || fields_of(line, c) == fields_of(header, c);
+    }
+    if (fits) fitting += c;
+  }
+  if (fitting.size() > 1) {
+    throw InputError(fmt::format(
+        "{}: line 1: fields may be separated by {} or by {}: with both every line has as many as "
+        "the header; put names and fields that have one of them in quotes",
+        file, name_of(fitting[0]), name_of(fitting[1])));
+  }
+  return fitting.empty() ? ',' : fitting.front();
 }
 
 struct CsvReader {
   Table table;
-  std::string_view file;
-  const LabelNames& labels;
-  std::unordered_set<std::string> names;
-  std::vector<std::vector<std::string>*> texts;  // null where a column is no label
-  std::size_t line = 1;
-  std::size_t field = 0;
+  std::vector<std::string> row;
+  std::size_t line = 0;      // of the row
+  std::size_t repeated = 0;  // line of the first header that stands among the rows
+  std::size_t repeats = 0;
   std::string failure;
 
-  CsvReader(std::string_view name, const LabelNames& texts_of) : file(name), labels(texts_of) {}
-
   void fail(const std::string& reason) {
-    if (failure.empty()) {
-      failure = fmt::format("{}: line {}, column {}: {}", file, line, field + 1, reason);
-    }
+    if (failure.empty()) failure = fmt::format("{}: line {}: {}", table.file, line, reason);
   }
 
-  void on_field(std::string_view text) {
-    if (!failure.empty()) return;
-    if (line == 1) {
-      if (text.empty()) fail("has no name; the first line must name every column");
-      if (!names.emplace(text).second) fail(fmt::format("the name '{}' occurs twice", text));
-      table.names.emplace_back(text);
-      texts.push_back(labels.contains(text) ? &table.labels[std::string(text)] : nullptr);
-    } else if (field >= table.names.size()) {
-      fail(fmt::format("more fields than the {} of the header", table.names.size()));
-    } else if (texts[field] != nullptr) {
-      texts[field]->push_back(text_label(text));
-      table.columns[field].push_back(missing);
-    } else {
-      const std::optional<double> number = number_of(text);
-      if (!number) {
-        fail(
-            fmt::format("'{}' is not a number that a double holds; '{}' must have decimals, nan, "
-                        "inf or nothing",
-                        text.substr(0, 40), table.names[field]));
-      }
-      table.columns[field].push_back(number.value_or(missing));
+  void on_header() {
+    const auto is_number = [](const std::string& name) {
+      return !name.empty() && number_of(name).has_value();
+    };
+    if (std::all_of(row.begin(), row.end(), is_number)) {
+      fail(
+          fmt::format("has numbers ({}{}) where the names of the columns should be; begin the "
+                      "file with a line of names, such as step,loss",
+                      row.front().substr(0, 20), row.size() > 1 ? ", ..." : ""));
     }
-    ++field;
+    table.names = std::move(row);
+    table.fields.resize(table.names.size());
   }
 
   void on_row() {
     if (!failure.empty()) return;
-    if (line == 1) {
-      table.columns.resize(table.names.size());
-    } else if (field != table.names.size()) {
-      fail(fmt::format("{} fields where the header has {}", field, table.names.size()));
+    if (table.fields.empty()) {
+      on_header();
+    } else if (row.size() != table.names.size()) {
+      fail(fmt::format("has {} fields, and the header {}", row.size(), table.names.size()));
+    } else if (row == table.names) {
+      if (repeats++ == 0) repeated = line;
+    } else {
+      for (std::size_t c = 0; c < row.size(); ++c) table.fields[c].add(row[c]);
+      table.lines.push_back(line);
     }
-    ++line;
-    field = 0;
+    row.clear();
+    line = 0;
   }
 };
 
-Table parse_json_lines(std::string_view text, std::string_view file, const LabelNames& labels) {
-  Table table;
-  std::unordered_map<std::string, std::size_t> places;
-  std::size_t line = 0, rows = 0;
-  while (!text.empty()) {
-    ++line;
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view row = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (row.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const Json object = parse_json_keeping_digits(row, fmt::format("{}: row {}", file, line));
-    if (!object.is_object()) {
-      throw InputError(fmt::format("{}: line {}: must be one JSON object", file, line));
+// ---- JSON -----------------------------------------------------------------------------------
+
+// Python writes NaN, Infinity and -Infinity, which are no JSON: as texts.
+std::string with_constants_quoted(std::string_view row) {
+  if (row.find("NaN") == std::string_view::npos && row.find("Infinity") == std::string_view::npos) {
+    return std::string(row);
+  }
+  std::string made;
+  bool in_text = false;
+  while (!row.empty()) {
+    std::size_t size = 1;
+    if (in_text) {
+      if (row.front() == '\\') size = std::min<std::size_t>(2, row.size());
+      if (row.front() == '"') in_text = false;
+    } else if (row.front() == '"') {
+      in_text = true;
+    } else {
+      for (const std::string_view constant : {"NaN", "Infinity", "-Infinity"}) {
+        if (!row.starts_with(constant)) continue;
+        made += fmt::format("\"{}\"", constant);
+        row.remove_prefix(constant.size());
+        size = 0;
+        break;
+      }
     }
+    made += row.substr(0, size);
+    row.remove_prefix(size);
+  }
+  return made;
+}
+
+// An object a line, as long as the first line holds one; otherwise one document with an array of objects,
+// which Hugging Face's trainer_state.json has as log_history.
+Table parse_json(std::string_view text, const std::string& file) {
+  std::string_view first = text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  const bool document =
+      first.starts_with('[') || (first.starts_with('{') && is_blank(next_line(first).substr(1)));
+  Table table;
+  table.file = file;
+  std::unordered_map<std::string, std::size_t> places;
+  const auto add = [&](const Json& object, std::size_t line) {
     for (const auto& [name, value] : object.items()) {
       const auto [at, fresh] = places.try_emplace(name, table.names.size());
       if (fresh) {
         table.names.push_back(name);
-        table.columns.emplace_back(rows, missing);
-        if (labels.contains(name)) table.labels[name].resize(rows);
+        table.fields.emplace_back();
       }
-      std::vector<double>& column = table.columns[at->second];
-      column.push_back(missing);
-      const auto texts = table.labels.find(name);
-      if (texts != table.labels.end()) texts->second.emplace_back();
       if (value.is_null()) continue;
+      Fields& fields = table.fields[at->second];
+      fields.fill(table.lines.size());
       // Numbers are texts here.
-      const std::string written = value.is_string() ? value.get<std::string>() : value.dump();
-      if (texts != table.labels.end()) {
-        texts->second.back() = text_label(written);
-        continue;
-      }
-      const std::optional<double> number = value.is_string() ? number_of(written) : std::nullopt;
-      if (!number) {
-        throw InputError(fmt::format(
-            "{}: line {}: {} = {} is not a number that a double holds; give a decimal, \"nan\", "
-            "\"inf\" or null",
-            file, line, name.substr(0, 40), written.substr(0, 40)));
-      }
-      column.back() = *number;
+      fields.add(value.is_string() ? value.get_ref<const std::string&>() : value.dump());
     }
-    ++rows;
-    // What this row does not have.
-    for (std::vector<double>& column : table.columns) column.resize(rows, missing);
-    for (auto& [name, texts] : table.labels) texts.resize(rows);
+    table.lines.push_back(line);
+  };
+  if (document) {
+    Json rows = parse_json_keeping_digits(with_constants_quoted(text), file);
+    if (rows.is_object() && rows.contains("log_history")) rows = Json(rows["log_history"]);
+    const auto is_row = [](const Json& row) { return row.is_object(); };
+    if (!rows.is_array() || !std::all_of(rows.begin(), rows.end(), is_row)) {
+      throw InputError(fmt::format(
+          "{}: must be an array of objects, an object with one as log_history, or JSON lines",
+          file));
+    }
+    for (const Json& row : rows) add(row, 0);
   }
+  for (std::size_t line = 1; !document && !text.empty(); ++line) {
+    const std::string_view row = next_line(text);
+    if (is_blank(row)) continue;
+    const Json object = parse_json_keeping_digits(with_constants_quoted(row),
+                                                  fmt::format("{}: row {}", file, line));
+    if (!object.is_object()) {
+      throw InputError(fmt::format("{}: line {}: must be one JSON object", file, line));
+    }
+    add(object, line);
+  }
+  for (Fields& fields : table.fields) fields.fill(table.lines.size());
   return table;
 }
 
-Table table_of(NpzContent content, const std::filesystem::path& path, const LabelNames& labels) {
+// ---- files ----------------------------------------------------------------------------------
+
+std::string unpacked(std::string packed, const std::string& file) {
+  constexpr std::size_t most = std::size_t{1} << 30;
+  std::string text;
+  z_stream stream{};
+  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) throw std::bad_alloc();  // 16: of gzip
+  stream.next_in = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_in = static_cast<uInt>(std::min<std::size_t>(packed.size(), most));
+  int status = Z_OK;
+  std::string part(std::size_t{1} << 16, '\0');
+  while (status == Z_OK && text.size() <= most) {
+    stream.next_out = reinterpret_cast<Bytef*>(part.data());
+    stream.avail_out = static_cast<uInt>(part.size());
+    status = inflate(&stream, Z_NO_FLUSH);
+    text.append(part, 0, part.size() - stream.avail_out);
+    // A file may have several members.
+    if (status == Z_STREAM_END && stream.avail_in > 0) status = inflateReset(&stream);
+  }
+  inflateEnd(&stream);
+  if (text.size() > most) {
+    throw InputError(fmt::format("{}: holds more than 1 GiB; unpack it with gunzip", file));
+  }
+  if (status != Z_STREAM_END) {
+    throw InputError(fmt::format("{}: is no complete gzip file; pack it again", file));
+  }
+  return text;
+}
+
+Table table_of(NpzContent content, const std::string& file) {
   Table table;
+  table.file = file;
   table.unread = std::move(content.unread);
+  table.whole = std::move(content.whole);
   for (auto& [name, values] : content.arrays) {
-    if (labels.contains(name)) {
-      std::vector<std::string>& texts = table.labels[name];
-      const auto whole = content.whole.find(name);
-      for (std::size_t k = 0; k < values.size(); ++k) {
-        texts.push_back(whole != content.whole.end() ? whole->second[k]
-                        : std::isfinite(values[k])   ? label_text(values[k])
-                                                     : std::string());
-      }
-    }
     table.names.push_back(name);
     table.columns.push_back(std::move(values));
   }
   for (std::size_t c = 1; c < table.columns.size(); ++c) {
     if (table.columns[c].size() != table.rows()) {
-      throw InputError(fmt::format(
-          "{}: array '{}' has {} numbers and '{}' {}; give columns of one table", path.string(),
-          table.names[c], table.columns[c].size(), table.names.front(), table.rows()));
+      throw InputError(
+          fmt::format("{}: array '{}' has {} numbers and '{}' {}; give columns of one table", file,
+                      table.names[c], table.columns[c].size(), table.names.front(), table.rows()));
     }
   }
   return table;
+}
+
+void refuse_log_that_is_no_table(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  if (name.ends_with(".wandb")) {
+    throw InputError(
+        fmt::format("{}: is the log of W&B itself, no table; export it in Python: rows = "
+                    "wandb.Api().run(\"ENTITY/PROJECT/RUN\").scan_history(); "
+                    "pandas.DataFrame(rows).to_csv(\"run.csv\", index=False)",
+                    path.string()));
+  }
 }
 
 }  // namespace
 
 std::string label_text(double x) { return fmt::format("{}", x); }
 
-const std::vector<double>& Table::column(std::string_view name, std::string_view file,
-                                         std::string_view advice) const {
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 20;
+  if (names.size() <= most) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{}, ... ({} columns)", fmt::join(names.begin(), names.begin() + most, ", "),
+                     names.size());
+}
+
+std::string Table::place(std::size_t row) const {
+  return fields.empty() || lines[row] == 0 ? fmt::format("row {}", row + 1)
+                                           : fmt::format("line {}", lines[row]);
+}
+
+std::size_t Table::index(std::string_view name, std::string_view advice) const {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
     if (const auto array = unread.find(name); array != unread.end()) {
@@ -185,54 +315,155 @@ const std::vector<double>& Table::column(std::string_view name, std::string_view
     }
     std::string hint = suggestion(name, names);
     if (hint.empty() && !advice.empty()) hint = fmt::format("; {}", advice);
-    reject(file, "column", name,
-           fmt::format("is not there{}; it has {}", hint, fmt::join(names, ", ")));
+    reject(file, "column", name, fmt::format("is not there{}; it has {}", hint, list_of(names)));
   }
-  return columns[static_cast<std::size_t>(found - names.begin())];
+  if (std::find(found + 1, names.end(), name) != names.end()) {
+    reject(file, "column", name, "is there twice; give the two columns names of their own");
+  }
+  return static_cast<std::size_t>(found - names.begin());
 }
 
-Table parse_csv(std::string_view text, std::string_view file, const LabelNames& labels) {
+std::vector<std::vector<double>> Table::numbers(const std::vector<std::size_t>& asked) {
+  std::vector<std::vector<double>> made;
+  std::string with_point, with_comma, with_either;  // the first of each
+  std::string columns_with_comma;
+  const auto where = [&](std::size_t row, std::size_t c) {
+    return fmt::format("'{}' ({}, column '{}')", fields[c][row].substr(0, 40), place(row),
+                       names[c].substr(0, 40));
+  };
+  for (const std::size_t c : asked) {
+    if (fields.empty()) {
+      made.push_back(columns[c]);
+      continue;
+    }
+    std::vector<double>& column = made.emplace_back();
+    bool commas = false;
+    for (std::size_t row = 0; row < rows(); ++row) {
+      const std::string_view field = fields[c][row];
+      std::optional<double> number = number_of(field);
+      if (number && with_point.empty() && field.find('.') != std::string_view::npos) {
+        with_point = where(row, c);
+      }
+      if (!number) {
+        number = number_with_comma(field);
+        std::string& first = may_be_thousands(field) ? with_either : with_comma;
+        if (number && first.empty()) first = where(row, c);
+        commas = commas || number.has_value();
+      }
+      if (!number) {
+        throw InputError(fmt::format(
+            "{}: {}, column '{}': '{}' is not a number that a double holds; give a decimal, nan, "
+            "inf or nothing",
+            file, place(row), names[c].substr(0, 40), field.substr(0, 40)));
+      }
+      column.push_back(*number);
+    }
+    if (commas)
+      columns_with_comma += fmt::format("{}{}", columns_with_comma.empty() ? "" : ", ", names[c]);
+  }
+  const std::string& comma = with_comma.empty() ? with_either : with_comma;
+  if (!comma.empty() && !with_point.empty()) {
+    throw InputError(fmt::format(
+        "{}: {} has a comma and {} a point; write every number with a decimal point, and nothing "
+        "between thousands",
+        file, comma, with_point));
+  }
+  if (with_comma.empty() && !with_either.empty()) {
+    throw InputError(
+        fmt::format("{}: {} may have a decimal comma or a comma between thousands; write numbers "
+                    "with a decimal point, and nothing between thousands",
+                    file, with_either));
+  }
+  if (!comma.empty()) {
+    notes.push_back(
+        fmt::format("{}: the comma in {} is taken for a decimal one", file, columns_with_comma));
+  }
+  return made;
+}
+
+std::vector<std::string> Table::labels(std::size_t column) const {
+  std::vector<std::string> texts;
+  if (fields.empty()) {
+    if (const auto digits = whole.find(names[column]); digits != whole.end()) return digits->second;
+    for (const double x : columns[column]) {
+      texts.push_back(std::isfinite(x) ? label_text(x) : std::string());
+    }
+    return texts;
+  }
+  for (std::size_t row = 0; row < rows(); ++row) {
+    const std::string_view text = fields[column][row];
+    const std::optional<double> number = number_of(text);
+    texts.emplace_back(number && !std::isfinite(*number) ? std::string_view() : text);
+    if (number && std::fabs(*number) < largest_whole) texts.back() = label_text(*number);
+  }
+  return texts;
+}
+
+Table parse_csv(std::string_view text, std::string_view file) {
   text = without_byte_order_mark(text);
-  CsvReader reader(file, labels);
+  CsvReader reader;
+  reader.table.file = file;
+  const char separator = separator_of(text, file);
   csv_parser parser;
   if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) throw std::bad_alloc();
+  csv_set_delim(&parser, static_cast<unsigned char>(separator));
   const auto field = [](void* bytes, std::size_t size, void* self) {
-    static_cast<CsvReader*>(self)->on_field({static_cast<const char*>(bytes), size});
+    static_cast<CsvReader*>(self)->row.emplace_back(static_cast<const char*>(bytes), size);
   };
   const auto row = [](int /*terminator*/, void* self) { static_cast<CsvReader*>(self)->on_row(); };
-  const std::size_t read = csv_parse(&parser, text.data(), text.size(), field, row, &reader);
-  const bool complete = read == text.size() && csv_fini(&parser, field, row, &reader) == 0;
+  bool complete = true;
+  for (std::size_t line = 1; complete && reader.failure.empty() && !text.empty(); ++line) {
+    const std::string_view part = next_line(text);
+    // A quoted field may go on over several lines.
+    if (reader.line == 0 && !is_blank(part)) reader.line = line;
+    complete = csv_parse(&parser, part.data(), part.size(), field, row, &reader) == part.size();
+  }
+  complete = complete && csv_fini(&parser, field, row, &reader) == 0;
   csv_free(&parser);
-  if (reader.failure.empty() && !complete) reader.fail("a quoted field is not closed");
-  if (reader.failure.empty() && reader.table.rows() == 0) reader.fail("holds no rows of numbers");
+  if (!complete) reader.fail("a quoted field is not closed");
   if (!reader.failure.empty()) throw InputError(reader.failure);
+  Table& table = reader.table;
+  if (table.rows() == 0) throw InputError(fmt::format("{}: holds no rows of numbers", file));
+  if (separator != ',') {
+    table.notes.push_back(fmt::format("{}: fields are separated by {}", file, name_of(separator)));
+  }
+  if (reader.repeats > 0) {
+    table.notes.push_back(
+        fmt::format("{}: lines that repeat the header are left out: {}, the first is line {}", file,
+                    reader.repeats, reader.repeated));
+  }
   return std::move(reader.table);
 }
 
-Table read_table(const std::filesystem::path& path, const LabelNames& labels) {
+Table read_table(const std::filesystem::path& path) {
   const auto& given = given_files().tables;
   if (const auto at = given.find(path.string()); at != given.end()) {
     Table table = at->second;
-    for (const std::string& name : labels) {
-      const auto found = std::find(table.names.begin(), table.names.end(), name);
-      if (found == table.names.end()) continue;
-      for (const double x : table.columns[static_cast<std::size_t>(found - table.names.begin())]) {
-        table.labels[name].push_back(std::isfinite(x) ? label_text(x) : std::string());
-      }
-    }
+    table.file = path.string();
     return table;
   }
-  const std::string suffix = path.extension().string();
+  refuse_log_that_is_no_table(path);
+  const std::string file = path.string();
   Table table;
-  if (suffix == ".npz") {
-    table = table_of(read_npz(path), path, labels);
+  if (path.extension() == ".npz") {
+    table = table_of(read_npz(path), file);
+  } else if (is_event_file(path) || std::filesystem::is_directory(path)) {
+    table = read_event_files(path);
   } else {
-    const std::string text = read_file(path);
-    table = suffix == ".jsonl" || suffix == ".ndjson"
-                ? parse_json_lines(text, path.string(), labels)
-                : parse_csv(text, path.string(), labels);
+    std::string text = read_file(path);
+    std::string suffix = path.extension().string();
+    if (text.starts_with("\x1F\x8B")) {
+      text = unpacked(std::move(text), file);
+      if (suffix == ".gz") suffix = path.stem().extension().string();
+    }
+    const std::string_view content = without_byte_order_mark(text);
+    const std::size_t begin = content.find_first_not_of(" \t\r\n");
+    const bool json =
+        suffix == ".jsonl" || suffix == ".ndjson" ||
+        (begin != std::string_view::npos && (content[begin] == '{' || content[begin] == '['));
+    table = json ? parse_json(content, file) : parse_csv(content, file);
   }
-  if (table.rows() == 0) throw InputError(fmt::format("{}: holds no rows", path.string()));
+  if (table.rows() == 0) throw InputError(fmt::format("{}: holds no rows", file));
   return table;
 }
 

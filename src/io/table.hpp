@@ -1,41 +1,77 @@
 #pragma once
-/// Runs recorded elsewhere, as columns of numbers.
+/// Runs recorded elsewhere, as tables: fields of a text, of which only the columns that are asked for
+/// have to be numbers, or arrays.
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace popgrad {
 
-struct Table {
-  std::vector<std::string> names;
-  /// All of one length: NaN where nothing was recorded (an empty field, null, NaN of an array), infinite
-  /// where what was recorded is no finite number (nan and inf of a text).
-  std::vector<std::vector<double>> columns;
-  /// Of the columns that were asked for as labels their texts, empty where there is none; equal numbers
-  /// have one text. Their numbers in `columns` are NaN.
-  std::map<std::string, std::vector<std::string>, std::less<>> labels;
-  /// Arrays of a file that are no columns of numbers, and why.
-  std::map<std::string, std::string, std::less<>> unread;
+/// The fields of one column of a text, empty where nothing was recorded.
+class Fields {
+ public:
+  void add(std::string_view field) {
+    text_ += field;
+    ends_.push_back(text_.size());
+  }
+  /// Empty fields up to row `rows`.
+  void fill(std::size_t rows) { ends_.resize(std::max(rows, ends_.size()), text_.size()); }
+  [[nodiscard]] std::string_view operator[](std::size_t row) const {
+    const std::size_t begin = row == 0 ? 0 : ends_[row - 1];
+    return std::string_view(text_).substr(begin, ends_[row] - begin);
+  }
 
-  [[nodiscard]] std::size_t rows() const { return columns.empty() ? 0 : columns.front().size(); }
-  /// The column of that name; InputError with what there is otherwise. `advice` says what to do.
-  [[nodiscard]] const std::vector<double>& column(std::string_view name, std::string_view file,
-                                                  std::string_view advice = {}) const;
+ private:
+  std::string text_;  // one field after another
+  std::vector<std::size_t> ends_;
 };
 
-/// Names of columns that are labels, of any text.
-using LabelNames = std::set<std::string, std::less<>>;
+struct Table {
+  std::string file;
+  /// A name may be empty or occur twice; such a column cannot be asked for.
+  std::vector<std::string> names;
+  /// Of arrays, all of one length: NaN where nothing was recorded.
+  std::vector<std::vector<double>> columns;
+  /// Of a text, in place of `columns`.
+  std::vector<Fields> fields;
+  /// Of a text: where each row stands; 0 in a JSON document that has all rows.
+  std::vector<std::size_t> lines;
+  /// Whole numbers of 64 bits in all their digits, of the arrays that have such.
+  std::map<std::string, std::vector<std::string>, std::less<>> whole;
+  /// Arrays of a file that are no columns of numbers, and why.
+  std::map<std::string, std::string, std::less<>> unread;
+  /// What the reader took for granted, a line each.
+  std::vector<std::string> notes;
 
-/// By suffix: .npz, .jsonl or .ndjson (an object a line), else CSV with a header line.
-/// Throws InputError with line and column for anything that is not a complete table of numbers.
-Table read_table(const std::filesystem::path& path, const LabelNames& labels = {});
+  [[nodiscard]] std::size_t rows() const {
+    return !fields.empty() ? lines.size() : columns.empty() ? 0 : columns.front().size();
+  }
+  /// "line 3" of a text, "row 2" of arrays and of a JSON document.
+  [[nodiscard]] std::string place(std::size_t row) const;
+  /// Number of the column of that name; InputError with what there is otherwise. `advice` says what to do.
+  [[nodiscard]] std::size_t index(std::string_view name, std::string_view advice = {}) const;
+  /// These columns as numbers: NaN where nothing was recorded, infinite where what was recorded is no finite
+  /// number (nan and inf of a text). A decimal comma is taken for one, and noted, where no field of these
+  /// columns speaks against it. Throws InputError naming line, column and field.
+  [[nodiscard]] std::vector<std::vector<double>> numbers(const std::vector<std::size_t>& asked);
+  /// A column as texts, empty where there is none; equal numbers have one text.
+  [[nodiscard]] std::vector<std::string> labels(std::size_t column) const;
+};
 
-/// The same for CSV text already in memory.
-Table parse_csv(std::string_view text, std::string_view file, const LabelNames& labels = {});
+/// CSV, TSV, JSON lines (an object a line) or an array of objects (in an object: as log_history), by suffix or
+/// else by content, packed by gzip or not; .npz; TensorBoard's event files, one or a folder of one run.
+/// Throws InputError with line and column for anything that is not a complete table.
+Table read_table(const std::filesystem::path& path);
+
+/// Of CSV text already in memory; the separator is the comma, semicolon or tab that the header has.
+Table parse_csv(std::string_view text, std::string_view file);
+
+/// The first of many names, and how many there are.
+std::string list_of(const std::vector<std::string>& names);
 
 /// A number as a label: that of its shortest text.
 std::string label_text(double x);

@@ -28,15 +28,23 @@ constexpr double share_of_rows = 0.1;
 
 constexpr double usual_tolerance = 1e-11;  // of a flow
 
-// The first learning rate in a row that denies the one the runs are said to have.
-std::optional<ContradictingRate> contradiction_of(const std::vector<RecordedRun>& recorded,
-                                                  double eta, double resolution) {
-  for (const RecordedRun& run : recorded) {
-    for (const RecordedRate& rate : run.rates) {
-      if (std::fabs(rate.rate - eta) > resolution * eta) return ContradictingRate{run.label, rate};
-    }
+// The observable whose mean over a minibatch batch_loss is: named as it, without "batch_".
+constexpr std::string_view loss_column =
+    std::string_view(batch_loss_column).substr(std::string_view("batch_").size());
+
+bool has(const std::vector<std::string>& columns, std::string_view name) {
+  return std::find(columns.begin(), columns.end(), name) != columns.end();
+}
+
+// The runs with their loss as that of the minibatch; nothing where they have none, or both.
+std::vector<RecordedRun> with_batch_loss(std::vector<RecordedRun> recorded) {
+  const std::vector<std::string>& columns = recorded.front().columns;
+  if (!has(columns, loss_column) || has(columns, batch_loss_column)) return {};
+  for (RecordedRun& run : recorded) {
+    std::replace(run.columns.begin(), run.columns.end(), std::string(loss_column),
+                 std::string(batch_loss_column));
   }
-  return std::nullopt;
+  return recorded;
 }
 
 JudgedSetting setting_of(const Suspect& suspect) {
@@ -106,7 +114,7 @@ struct Fluctuation {
 }  // namespace
 
 bool Judgement::consistent() const {
-  if (contradiction || !rows.consistent()) return false;
+  if (!rows.consistent()) return false;
   if (!has_tests) return true;
   return !scatter_departs && std::none_of(settings.begin(), settings.end(), [](const auto& test) {
     return test.departs;
@@ -164,6 +172,8 @@ struct RunJudge::State {
     steps.save_steps = steps_at(times, steps.step_size);
     steps.steps = steps.save_steps.back();
     if (!samples(info)) steps.batch = 0;
+    steps.batch_loss =
+        info.name == sampled.name && has(recorded.front().columns, batch_loss_column);
     steps.runs = info.kind == RungKind::random ? request.runs : 1;
     return steps;
   }
@@ -198,12 +208,25 @@ struct RunJudge::State {
     }
     require_ends(uninterrupted(runs));
     for (const std::string& column : recorded.front().columns) {
-      const auto& known = runs.front().columns;
-      if (std::find(known.begin(), known.end(), column) == known.end()) {
+      if (!has(runs.front().columns, column)) {
         throw InputError(fmt::format("has no {}", column));
       }
     }
     return runs;
+  }
+
+  // Are runs that depart those of another column, the loss of the minibatch?
+  [[nodiscard]] bool fits_batch_loss() const {
+    std::vector<RecordedRun> runs = recorded;
+    std::erase_if(runs, [](const RecordedRun& run) { return run.averaged > 1; });
+    runs = with_batch_loss(std::move(runs));
+    if (runs.empty() ||
+        !request.model.rung(sampled.name, request.parameters, request.steps.seed).draws.loss) {
+      return false;
+    }
+    JudgeRequest other = request;
+    other.fit = false;
+    return RunJudge(std::move(other), std::move(runs), report).judgement().consistent();
   }
 
   // Rows and tests by what a rung makes; empty `runs`: by the sampled rung itself.
@@ -261,9 +284,9 @@ RunJudge::RunJudge(JudgeRequest request, std::vector<RecordedRun> recorded,
   made.assumed_batch = static_cast<double>(asked.steps.batch);
   made.rows = rows;
   take(tests, made);
-  made.contradiction = contradiction_of(s.recorded, asked.steps.step_size, asked.resolution);
   if (!made.has_tests || s.rung.name != s.sampled.name || !asked.fit) return;
   try {
+    made.fits_batch_loss = !made.consistent() && s.fits_batch_loss();
     for (const FittedFault& fit : s.whole->fits(tests, s.report)) {
       made.fits.push_back(
           {setting_of(fit.suspect), fit.value, fit.half_width, fit.explains, fit.why_not});

@@ -65,6 +65,8 @@ double change_of(const Suspect& suspect) {
 }
 
 std::string LinearEnsembles::why_not(std::size_t observables) const {
+  if (claimed_.steps.batch_loss)
+    return "the law of the loss of a minibatch is known by sampling only";
   if (observables * claimed_.steps.save_steps.size() > most_rows) {
     return fmt::format("more than {} numbers are logged", most_rows);
   }

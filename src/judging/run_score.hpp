@@ -1,5 +1,5 @@
 #pragma once
-/// The score of a fault in the law of runs: how a recorded run is made one number that tells of it.
+/// The score of a fault: reduces a recorded run to one number that is sensitive to the fault.
 ///
 /// With m and C mean and covariance of what was logged of a run, y, and d and D what a unit of the fault
 /// adds to them, the derivative of the logarithm of a normal density along the fault is, up to a constant,

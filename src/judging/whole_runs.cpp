@@ -23,7 +23,8 @@ constexpr std::uint32_t other_draws = 1'000'000;
 constexpr std::uint32_t sampled_runs_of_a_shift = 16;
 constexpr double share_of_named = 0.9;
 constexpr double share_of_larger_batch = 0.8;
-constexpr int most_steps = 10;        // of a fit
+constexpr int most_steps = 10;  // of a fit
+constexpr int most_halvings = 3;
 constexpr double largest_batch = 16;  // in units of that assumed
 constexpr Index number_of_predicted_runs = 1000;
 constexpr Index number_of_likely_runs = 2000;  // that weights are made of
@@ -454,6 +455,14 @@ void WholeRuns::share_level(WholeRunTests& tests) const {
                        static_cast<double>(std::max<std::size_t>(1, tests.levels.size()));
 }
 
+// The end of the values that a setting may have, if `value` is beyond it.
+std::optional<double> end_before(const Suspect& suspect, double value) {
+  if (suspect.kind == Suspect::Kind::batch) return std::nullopt;
+  if (suspect.kind == Suspect::Kind::momentum && !(value < 1)) return 1;
+  if (!(value >= suspect.least)) return suspect.least;
+  return std::nullopt;
+}
+
 // Gauss and Newton's steps of the weighted squares; the shift is the secant's, from equal draws.
 FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
   const Suspect& suspect = known.suspect;
@@ -462,6 +471,7 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
   Vector<double> weights = known.weights;
   Vector<double> mean_before;
   double size = 0, before = 0;  // of the fault
+  int halved = 0;
   // Where sampled runs judge, linear ones still lead near the value, at a fraction of their cost.
   bool leading = predicted_ == nullptr && !linear_.second().empty();
   for (int step = 0; step < most_steps; ++step) {
@@ -503,6 +513,16 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
     before = size;
     mean_before = mean;
     size += left.size;
+    // A large fault is no line, whose root may lie beyond what is possible: half of the way there.
+    const double wanted = suspect.value_at(size);
+    if (const auto end = end_before(suspect, wanted)) {
+      if (fitted.value == *end || halved++ == most_halvings) {
+        fitted.why_not =
+            fmt::format("none {} {:g} explains them", wanted > *end ? "below" : "from", *end);
+        return fitted;
+      }
+      size = (fitted.value + *end) / 2 - suspect.assumed;
+    }
     fitted.value = suspect.value_at(size);
     // Runs cost what their batch does, and beyond this one the mean hardly moves any more.
     if (suspect.kind == Suspect::Kind::batch &&

@@ -9,10 +9,12 @@
 #include "base/json.hpp"
 #include "io/examination_json.hpp"
 #include "io/json_document.hpp"
+#include "io/plain_text.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "presenting/figure.hpp"
 #include "presenting/observables.hpp"
+#include "presenting/result_table.hpp"
 
 namespace popgrad {
 namespace {
@@ -281,21 +283,18 @@ std::vector<std::string> column_patterns(const Model& model, const RungInfo& run
 }
 
 std::string catalogue_text(Theories theories) {
-  return models_text(theories) + statements_text(theories);
+  return plain_text(models_text(theories) + statements_text(theories));
 }
 
 std::string overview_text(Theories theories) {
-  std::size_t width = std::string_view("model").size();
-  for (const Theory& theory : theories) width = std::max(width, theory.model->name().size());
-  const std::string row =
-      fmt::format("{{:<{}}}  {{:>5}}  {{:>10}}  {{:>7}}  {{:>6}}  {{}}\n", width);
-  std::string text =
-      fmt::format(fmt::runtime(row), "model", "rungs", "statements", "figures", "errata", "paper");
+  ResultTable table({words("model"), numbers("rungs", 5, {}, 2), numbers("statements", 10, {}, 2),
+                     numbers("figures", 7, {}, 2), numbers("errata", 6, {}, 2),
+                     words("paper", 0, 2)});
   for (const Theory& theory : theories) {
-    text += fmt::format(fmt::runtime(row), theory.model->name(), theory.model->rungs().size(),
-                        theory.statements.size(), theory.figures.size(), theory.errata.size(),
-                        theory.model->paper());
+    table.add(theory.model->name(), theory.model->rungs().size(), theory.statements.size(),
+              theory.figures.size(), theory.errata.size(), theory.model->paper());
   }
+  std::string text = table.text();
   const Theory& first = theories.front();
   const std::string& model = first.model->name();
   text += "\n";
@@ -320,7 +319,7 @@ std::string contents_text(const Theory& theory) {
   std::string text = fmt::format("{}\n{}\n\nrungs, the law of motion and what it assumes\n",
                                  model.name(), model.paper());
   const auto add = [&](std::string_view name, std::string_view what) {
-    text += shortened(fmt::format("  {:<28} {}", name, what)) + "\n";
+    text += shortened(fmt::format("  {:<28} {}", name, plain_text(what))) + "\n";
   };
   for (const RungInfo& rung : model.rungs()) add(rung.name, rung.summary);
   text += "\nobservables, columns of a run\n";
@@ -397,7 +396,7 @@ std::string entry_text(const Theory& theory, const std::string& name) {
            fmt::format("is not known{}; see 'popgrad list {}'", suggestion(name, names),
                        model.name()));
   }
-  return text;
+  return plain_text(text);
 }
 
 std::string catalogue_json(Theories theories) {
@@ -421,7 +420,7 @@ std::string catalogue_json(Theories theories) {
   }
   Json document = json_document("catalogue/2");
   document["models"] = std::move(models);
-  return document.dump(1) + "\n";
+  return plain_text(document.dump(1)) + "\n";
 }
 
 std::string indented(std::string_view text, std::string_view indent) {
@@ -471,7 +470,7 @@ std::string statement_text(const Statement& s) {
     fmt::format_to(out, "\n  easily taken for the claim, and false\n    {:<24} {}\n",
                    s.false_version, false_version_text(s));
   }
-  return text;
+  return plain_text(text);
 }
 
 }  // namespace popgrad

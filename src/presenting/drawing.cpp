@@ -1,18 +1,17 @@
 #include "presenting/drawing.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
+#include <boost/process/child.hpp>
+#include <boost/process/env.hpp>
+#include <boost/process/error.hpp>
+#include <boost/process/io.hpp>
+#include <boost/process/start_dir.hpp>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 
 #include "io/atomic_file.hpp"
 #include "io/temporary_folder.hpp"
@@ -26,6 +25,38 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<const char*, 3> picture_kinds{"svg", "png", "pdf"};
+constexpr std::size_t caption_width = 80;
+constexpr std::size_t longest_value = 40;
+
+// Broken into lines at blanks.
+std::string wrapped_caption(const std::string& text) {
+  std::string lines;
+  std::size_t width = 0;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    std::size_t end = text.find(' ', begin);
+    if (end == std::string::npos) end = text.size();
+    const std::size_t length = end - begin;
+    if (width > 0) lines += width + 1 + length > caption_width ? "\n" : " ";
+    width = width > 0 && width + 1 + length <= caption_width ? width + 1 + length : length;
+    lines.append(text, begin, length);
+    begin = end + 1;
+  }
+  return lines;
+}
+
+// JSON with numbers in six digits and lists in parentheses.
+std::string value_text(const Value& value) {
+  if (const double* const number = value.as<double>()) return fmt::format("{:.6g}", *number);
+  if (const auto* const items = value.as<Value::List>()) {
+    std::vector<std::string> texts;
+    for (const Value& item : *items) texts.push_back(value_text(item));
+    return fmt::format("({})", fmt::join(texts, ", "));
+  }
+  std::string text = json_text(value);
+  std::erase(text, '"');
+  return text;
+}
 
 // ---- gnuplot -------------------------------------------------------------------------------
 
@@ -34,37 +65,6 @@ constexpr std::array<const char*, 3> picture_kinds{"svg", "png", "pdf"};
       fmt::format("gnuplot is not installed; data and script are in {}; install it with "
                   "'apt-get install gnuplot-nox' and run this again",
                   folder.string()));
-}
-
-// Closes what it holds, whichever way the function is left.
-struct Descriptor {
-  int value = -1;
-  Descriptor() = default;
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { release(); }
-  void release() {
-    if (value >= 0) close(value);
-    value = -1;
-  }
-};
-
-struct SpawnActions {
-  posix_spawn_file_actions_t value{};
-  SpawnActions() { posix_spawn_file_actions_init(&value); }
-  SpawnActions(const SpawnActions&) = delete;
-  SpawnActions& operator=(const SpawnActions&) = delete;
-  ~SpawnActions() { posix_spawn_file_actions_destroy(&value); }
-};
-
-// That of this process with the time zone of the world, so that dates have one form.
-std::vector<std::string> environment_of_gnuplot() {
-  std::vector<std::string> variables;
-  for (char** at = environ; *at != nullptr; ++at) {
-    if (!std::string_view(*at).starts_with("TZ=")) variables.emplace_back(*at);
-  }
-  variables.emplace_back("TZ=UTC0");
-  return variables;
 }
 
 // A date of the same length in place of that on which cairo made the picture, which it does not leave
@@ -78,48 +78,21 @@ void fix_date(const fs::path& pdf) {
   write_atomically(pdf, bytes.replace(at + mark.size(), date.size(), date));
 }
 
-// Runs `gnuplot SCRIPT` inside `folder`; false if there is no gnuplot. Throws std::runtime_error
-// with what it printed if it fails.
+// Runs `gnuplot SCRIPT` inside `folder`, in the time zone of the world, so that dates have one form; false if
+// there is no gnuplot. What it prints is dropped.
 bool run_gnuplot(const fs::path& folder, const std::string& script) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    throw Failure(fmt::format("gnuplot: no pipe: {}", std::strerror(errno)));
-  }
-  Descriptor read_end;
-  Descriptor write_end;
-  read_end.value = ends[0];
-  write_end.value = ends[1];
-  SpawnActions actions;
-  posix_spawn_file_actions_addchdir_np(&actions.value, folder.c_str());
-  posix_spawn_file_actions_addopen(&actions.value, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions.value, write_end.value, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions.value, write_end.value, STDERR_FILENO);
-  std::string program = "gnuplot";
-  std::string argument = script;
-  std::array<char*, 3> arguments{program.data(), argument.data(), nullptr};
-  std::vector<std::string> variables = environment_of_gnuplot();
-  std::vector<char*> environment;
-  for (std::string& variable : variables) environment.push_back(variable.data());
-  environment.push_back(nullptr);
-  pid_t child = 0;
-  const int failed = posix_spawnp(&child, "gnuplot", &actions.value, nullptr, arguments.data(),
-                                  environment.data());
-  write_end.release();
-  if (failed == ENOENT) return false;
-  if (failed != 0) {
-    throw Failure(fmt::format("gnuplot cannot be started: {}", std::strerror(failed)));
-  }
-  // What it prints is dropped, and read as it would wait else.
-  std::array<char, 4096> buffer{};
-  while (true) {
-    const ssize_t got = ::read(read_end.value, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-  }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+  namespace process = boost::process;
+  std::error_code failed;
+  process::child gnuplot(
+      fmt::format("gnuplot \"{}\"", script), process::start_dir(folder.string()),
+      process::std_in<process::null, (process::std_out & process::std_err)> process::null,
+      process::env["TZ"] = "UTC0", failed);
+  if (failed == std::errc::no_such_file_or_directory) return false;
+  if (failed) throw Failure(fmt::format("gnuplot cannot be started: {}", failed.message()));
+  std::error_code
+      lost;  // a parent that ignores its children: the pictures are looked for in any case
+  gnuplot.wait(lost);
+  if (!lost && gnuplot.exit_code() != 0) {
     throw Failure(fmt::format(
         "gnuplot cannot draw {0}; data and script are kept: 'gnuplot {0}' there says why", script));
   }
@@ -152,6 +125,27 @@ std::string whole_script(const Drawing& drawing) {
 }
 
 }  // namespace
+
+void Drawing::add_caption(const std::string& text) {
+  const std::string lines = wrapped_caption(text);
+  variables.emplace_back("caption", lines);
+  variables.emplace_back("caption_lines",
+                         std::to_string(1 + std::count(lines.begin(), lines.end(), '\n')));
+}
+
+std::string caption_of(const Record& parameters, const Record& settings, std::uint64_t seed) {
+  std::string text;
+  for (const Record* part : {&parameters, &settings}) {
+    std::vector<std::string> list;
+    for (const auto& [name, value] : part->entries()) {
+      const std::string shown = value_text(value);
+      list.push_back(shown.size() > longest_value ? fmt::format("{} given", name)
+                                                  : fmt::format("{} = {}", name, shown));
+    }
+    if (!list.empty()) text += fmt::format("{}; ", fmt::join(list, ", "));
+  }
+  return fmt::format("{}seed {}", text, seed);
+}
 
 std::vector<fs::path> draw(const Drawing& drawing) {
   std::error_code failure;

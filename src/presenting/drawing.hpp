@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "popgrad/base/record.hpp"
 #include "popgrad/evidence/figure.hpp"
 
 namespace popgrad {
@@ -24,7 +25,13 @@ struct Drawing {
   std::filesystem::path folder;  ///< made if missing
   /// Of this suffix (.svg, .png, .pdf) alone, in place of all files in the folder; empty: all.
   std::filesystem::path picture = {};
+
+  /// The text in lines that fit, as the variables `caption` and `caption_lines`.
+  void add_caption(const std::string& text);
 };
+
+/// "N = 3, T = 40; eta = 0.1, batch = 16; seed 1": long lists only by name.
+std::string caption_of(const Record& parameters, const Record& settings, std::uint64_t seed);
 
 /// Writes the data, NAME.gp, NAME.svg, NAME.png and NAME.pdf, or the one picture, and returns their
 /// paths. InputError if the folder cannot be written, std::runtime_error if gnuplot is missing or fails: then with the

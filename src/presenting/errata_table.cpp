@@ -5,6 +5,7 @@
 #include "base/json.hpp"
 #include "io/examination_json.hpp"
 #include "io/json_document.hpp"
+#include "io/plain_text.hpp"
 #include "presenting/verdict_table.hpp"
 
 namespace popgrad {
@@ -68,7 +69,7 @@ std::string errata_text(const std::vector<ExaminedErratum>& all) {
     line("see", "popgrad verify " + e->statement);
     text += "\n";
   }
-  return text;
+  return plain_text(text);
 }
 
 std::string errata_json(const std::vector<ExaminedErratum>& all) {
@@ -76,10 +77,17 @@ std::string errata_json(const std::vector<ExaminedErratum>& all) {
   for (const auto& [e, found] : all) {
     Json sources = Json::array();
     for (const SourceGrade grade : e->grades) sources.push_back(name_of(grade));
-    Json item{{"name", e->name},           {"class", name_of(e->kind)}, {"place", e->place},
-              {"sources", sources},        {"known", e->known},         {"claim", e->claim},
-              {"paper", e->paper_says},    {"found", e->algebra_says},  {"effect", e->effect},
-              {"statement", e->statement}, {"shown", found.shown()}};
+    Json item{{"name", e->name},
+              {"class", name_of(e->kind)},
+              {"place", plain_text(e->place)},
+              {"sources", sources},
+              {"known", plain_text(e->known)},
+              {"claim", plain_text(e->claim)},
+              {"paper", plain_text(e->paper_says)},
+              {"found", plain_text(e->algebra_says)},
+              {"effect", plain_text(e->effect)},
+              {"statement", e->statement},
+              {"shown", found.shown()}};
     item.update(examination_json(found.examination));
     item["of_paper"] = evidence_json(found.of_paper());
     item["refined"] = found.refined;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "io/plain_text.hpp"
 #include "popgrad/base/error.hpp"
 #include "presenting/drawing.hpp"
 
@@ -42,8 +43,15 @@ std::vector<ParameterInfo> parameters_of(const Found& figure) {
 Parameters completed(const Found& figure, const Parameters& given) {
   const FigureInfo& info = figure.maker.info;
   if (info.parameters.empty() && !given.values().empty()) {
+    std::vector<std::string> reading;
+    for (const FigureMaker& maker : figure.theory.figures) {
+      if (!maker.info.parameters.empty()) reading.push_back(maker.info.name);
+    }
     reject("popgrad figure " + info.name, "parameter", given.values().entries().front().name,
-           "is not read: this figure has fixed parameters");
+           "is not read: this figure has fixed parameters; leave it out" +
+               (reading.empty()
+                    ? ""
+                    : fmt::format("; an instance is shown by {}", fmt::join(reading, ", "))));
   }
   Parameters all(figure.theory.model->name(), given.values());
   const std::vector<ParameterInfo> read = parameters_of(figure);
@@ -75,7 +83,7 @@ std::vector<std::filesystem::path> make_figure(Theories theories, const FigureRe
   complete.parameters = completed(figure, request.parameters);
   Drawing drawing;
   drawing.name = maker.info.name;
-  drawing.title = maker.info.title;
+  drawing.title = plain_text(maker.info.title);
   drawing.command = request.command;
   if (drawing.command.empty()) {
     drawing.command = fmt::format("popgrad figure {} --seed {}", request.name, request.seed);
@@ -83,7 +91,9 @@ std::vector<std::filesystem::path> make_figure(Theories theories, const FigureRe
   }
   drawing.seed = request.seed;
   drawing.folder = request.folder;
-  drawing.variables.emplace_back("own", request.parameters.values().empty() ? "0" : "1");
+  const bool own = !request.parameters.values().empty();
+  drawing.variables.emplace_back("own", own ? "1" : "0");
+  if (own) drawing.add_caption(caption_of(complete.parameters.values(), {}, request.seed));
   std::vector<std::string> settings;
   for (const FigureParameter& parameter : maker.info.parameters) {
     const Value* const value = complete.parameters.values().find(parameter.info.name);

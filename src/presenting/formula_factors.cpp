@@ -7,28 +7,26 @@
 namespace popgrad::formula {
 
 // ---- factors -----------------------------------------------------------------------------
-// `spaced`: behind another factor and a space, so a word may as well be the next of the sentence.
-std::optional<Piece> FormulaReader::factor(bool spaced) {
-  const std::size_t mark = at;
+std::optional<Piece> FormulaReader::factor() {
+  const std::size_t mark = at_;
   std::optional<Piece> base;
   const char c = peek();
   if (starts("11'")) {
-    ++at;
+    ++at_;
     base = Piece{tag("mn", "1")};
-    base->sure = true;
   } else if (is_digit(c)) {
     base = number();
   } else if (is_letter(c)) {
-    base = name(spaced);
+    base = name();
   } else if (c == '(' || c == '[' || c == '{') {
-    base = group(spaced);
+    base = group();
   } else if (c == '|') {
     base = absolute();
-  } else if (const std::size_t end = angle_end(); end > 0) {
-    base = angle(end);
+  } else if (c == '<') {
+    base = angle();
   }
   if (!base) {
-    at = mark;
+    at_ = mark;
     return std::nullopt;
   }
   return with_power(*base);
@@ -36,29 +34,29 @@ std::optional<Piece> FormulaReader::factor(bool spaced) {
 
 // "1.2..3.8" is a range.
 std::optional<Piece> FormulaReader::number() {
-  const std::size_t begin = at;
+  const std::size_t begin = at_;
   const auto digits = [&] {
-    while (is_digit(peek())) ++at;
+    while (is_digit(peek())) ++at_;
     if (peek() == '.' && is_digit(peek(1))) {
-      ++at;
-      while (is_digit(peek())) ++at;
+      ++at_;
+      while (is_digit(peek())) ++at_;
     }
     const std::size_t sign = peek(1) == '-' || peek(1) == '+' ? 2 : 1;
     if ((peek() == 'e' || peek() == 'E') && is_digit(peek(sign))) {
-      at += sign;
-      while (is_digit(peek())) ++at;
+      at_ += sign;
+      while (is_digit(peek())) ++at_;
     }
   };
   digits();
-  std::string shown = decimal(text_.substr(begin, at - begin));
+  std::string shown = decimal(text_.substr(begin, at_ - begin));
   if (starts("..") && is_digit(peek(2))) {
-    at += 2;
-    const std::size_t second = at;
+    at_ += 2;
+    const std::size_t second = at_;
     digits();
-    shown += operator_element("…") + decimal(text_.substr(second, at - second));
+    shown += operator_element("…") + decimal(text_.substr(second, at_ - second));
   } else if (starts("..") && is_letter(peek(2)) && !is_letter(peek(3))) {
-    shown += operator_element("…") + name_element(text_.substr(at + 2, 1));
-    at += 3;
+    shown += operator_element("…") + name_element(text_.substr(at_ + 2, 1));
+    at_ += 3;
   }
   Piece piece{std::move(shown)};
   piece.plain_number = true;
@@ -81,35 +79,26 @@ std::string FormulaReader::decimal(View number) {
   return mantissa == "1" ? power : row(tag("mn", mantissa) + operator_element("·") + power);
 }
 
-std::optional<Piece> FormulaReader::group(bool spaced) {
+std::optional<Piece> FormulaReader::group() {
   const char open = peek();
   const char close = open == '(' ? ')' : open == '[' ? ']' : '}';
-  const std::size_t begin = at;
-  ++at;
+  ++at_;
   ++depth_;
   const int bars = std::exchange(bars_, 0);
   auto inside = list(false);
   bars_ = bars;
   --depth_;
   if (!inside || peek() != close) return std::nullopt;
-  ++at;
-  // "(c)" between words is a label.
-  if (at - begin == 3 && is_letter(text_[begin + 1]) && before(begin) == ' ' &&
-      (spaced || depth_ == 0) && (peek() == ' ' || peek() == '\0' || peek() == ':')) {
-    return std::nullopt;
-  }
-  // "[MASK]" and the like do not come here; a lone bracket is no group of running text.
-  if (open == '[' && !spaced && depth_ == 0 && !whole_) return std::nullopt;
+  ++at_;
   Piece piece;
   piece.markup = enclosed(open, inside->markup, close);
   if (open == '(') piece.inside = inside->markup;
-  piece.sure = inside->sure;
   return with_index(piece);
 }
 
 // Parentheses of running text keep their size, nothing in them is stacked.
 std::string FormulaReader::enclosed(char open, std::string_view inside, char close) const {
-  const std::string_view size = whole_ ? "" : " stretchy=\"false\"";
+  const std::string_view size = displayed_ ? "" : " stretchy=\"false\"";
   return row(fmt::format("<mo{0}>{1}</mo>{2}<mo{0}>{3}</mo>", size, open, inside, close));
 }
 
@@ -117,14 +106,14 @@ std::string FormulaReader::enclosed(char open, std::string_view inside, char clo
 std::optional<Piece> FormulaReader::list(bool arguments) {
   Piece all;
   while (true) {
-    auto part = arguments ? formula() : sum(false);
+    auto part = arguments ? formula() : sum();
     if (!part) return std::nullopt;
     if (all.markup.empty()) {
       all = *part;
     } else {
       append(all, *part);
     }
-    std::size_t comma = at;
+    std::size_t comma = at_;
     while (comma < text_.size() && text_[comma] == ' ') ++comma;
     const char mark = comma < text_.size() ? text_[comma] : '\0';
     if (mark == ',') {
@@ -135,64 +124,46 @@ std::optional<Piece> FormulaReader::list(bool arguments) {
       return all;
     }
     all.inside.clear();
-    at = comma + 1;
-    while (peek() == ' ') ++at;
+    at_ = comma + 1;
+    while (peek() == ' ') ++at_;
   }
 }
 
 std::optional<Piece> FormulaReader::absolute() {
-  ++at;
+  ++at_;
   ++bars_;
-  const auto inside = sum(false);
+  const auto inside = sum();
   --bars_;
   if (!inside || peek() != '|') return std::nullopt;
-  ++at;
+  ++at_;
   Piece piece;
   piece.markup = row("<mo>|</mo>" + inside->markup + "<mo>|</mo>");
-  piece.sure = true;
   return with_index(piece);
 }
 
-// "<V,P>" and "<V, P>"; 0 if there is none.
-std::size_t FormulaReader::angle_end() const {
-  if (peek() != '<') return 0;
-  const auto name_end = [this](std::size_t place) {
-    while (place < text_.size() && (is_letter(text_[place]) || text_[place] == '_')) ++place;
-    return place;
-  };
-  const std::size_t comma = name_end(at + 1);
-  if (comma == at + 1 || comma >= text_.size() || text_[comma] != ',') return 0;
-  const std::size_t second = comma + (comma + 1 < text_.size() && text_[comma + 1] == ' ' ? 2 : 1);
-  const std::size_t end = name_end(second);
-  return end > second && end < text_.size() && text_[end] == '>' ? end : 0;
-}
-
-std::optional<Piece> FormulaReader::angle(std::size_t end) {
-  ++at;
+// "<V,P>" and "<w1', P>".
+std::optional<Piece> FormulaReader::angle() {
+  ++at_;
   ++depth_;
-  const auto left = name(false);
-  if (peek() == ',') ++at;
-  if (peek() == ' ') ++at;
-  const auto right = left ? name(false) : std::nullopt;
+  const auto left = name();
+  const bool comma = left && peek() == ',';
+  if (comma) at_ += peek(1) == ' ' ? 2 : 1;
+  const auto right = comma ? name() : std::nullopt;
   --depth_;
-  if (!right || at != end) return std::nullopt;
-  ++at;
-  Piece piece;
-  piece.markup = row("<mo>⟨</mo>" + left->markup + "<mo separator=\"true\">,</mo>" + right->markup +
-                     "<mo>⟩</mo>");
-  piece.sure = true;
-  return piece;
+  if (!right || peek() != '>') return std::nullopt;
+  ++at_;
+  return Piece{row("<mo>⟨</mo>" + left->markup + "<mo separator=\"true\">,</mo>" + right->markup +
+                   "<mo>⟩</mo>")};
 }
 
 // |f|_1, (J^2)_11.
 std::optional<Piece> FormulaReader::with_index(Piece base) {
   if (peek() != '_') return base;
-  ++at;
+  ++at_;
   const auto lower = index();
   if (!lower) return std::nullopt;
   base.markup = tag("msub", base.markup + row(*lower));
   base.inside.clear();
-  base.sure = true;
   return base;
 }
 
@@ -204,61 +175,47 @@ std::optional<Piece> FormulaReader::with_power(Piece base) {
   base.markup = tag("msup", base.markup + row(upper));
   base.inside.clear();
   base.plain_number = false;
-  base.sure = base.scripted = true;
+  base.scripted = true;
   return base;
 }
 
-// "unit's" and "13's" have none.
 std::string FormulaReader::primes() {
   std::string upper;
-  while (peek() == '\'' && !(peek(1) == 's' && !is_letter(peek(2)) && peek(2) != '_')) {
-    // A quote that closes stands behind one that opens.
-    if (quote_closes()) break;
-    upper += operator_element("′");
-    ++at;
-  }
+  for (; peek() == '\''; ++at_) upper += operator_element("′");
   return upper;
-}
-
-bool FormulaReader::quote_closes() const {
-  bool open = false;
-  for (std::size_t i = 0; i < at; ++i) {
-    if (text_[i] == '\'' && (i == 0 || text_[i - 1] == ' ' || text_[i - 1] == '(')) open = true;
-  }
-  return open;
 }
 
 std::string FormulaReader::power() {
   if (peek() != '^') return {};
-  const std::size_t mark = at;
-  ++at;
+  const std::size_t mark = at_;
+  ++at_;
   ++scripts_;
   ++depth_;
   std::optional<Piece> exponent;
   if (peek() == '{') {
-    ++at;
-    exponent = sum(false);
+    ++at_;
+    exponent = sum();
     if (exponent && peek() == '}') {
-      ++at;
+      ++at_;
     } else {
       exponent.reset();
     }
   } else if (peek() == '(') {
-    exponent = group(false);
+    exponent = group();
     if (exponent && !exponent->inside.empty()) exponent->markup = exponent->inside;
   } else {
     std::string sign;
     if (peek() == '-') {
       sign = operator_element("−");
-      ++at;
+      ++at_;
     }
-    exponent = is_digit(peek()) ? number() : is_letter(peek()) ? name(false) : std::nullopt;
+    exponent = is_digit(peek()) ? number() : is_letter(peek()) ? name() : std::nullopt;
     if (exponent) exponent->markup = sign + exponent->markup;
   }
   --depth_;
   --scripts_;
   if (!exponent) {
-    at = mark;
+    at_ = mark;
     return {};
   }
   return exponent->markup;
@@ -267,24 +224,24 @@ std::string FormulaReader::power() {
 // Behind the underscore: letters and digits, more of them behind further underscores, or braces.
 std::optional<std::string> FormulaReader::index() {
   if (peek() == '{') {
-    ++at;
+    ++at_;
     ++scripts_;
     ++depth_;
     const auto inside = formula();
     --depth_;
     --scripts_;
     if (!inside || peek() != '}') return std::nullopt;
-    ++at;
+    ++at_;
     return inside->markup;
   }
   std::string shown;
   while (true) {
-    const std::size_t begin = at;
-    while (is_letter(peek()) || is_digit(peek())) ++at;
-    if (at == begin) return std::nullopt;
-    shown += index_part(text_.substr(begin, at - begin));
+    const std::size_t begin = at_;
+    while (is_letter(peek()) || is_digit(peek())) ++at_;
+    if (at_ == begin) return std::nullopt;
+    shown += index_part(text_.substr(begin, at_ - begin));
     if (peek() != '_') break;
-    ++at;
+    ++at_;
     shown += "<mo separator=\"true\">,</mo>";
   }
   return shown;

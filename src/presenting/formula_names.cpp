@@ -7,37 +7,28 @@
 namespace popgrad::formula {
 
 // ---- names -------------------------------------------------------------------------------
-// `spaced`: as of a factor.
-std::optional<Piece> FormulaReader::name(bool spaced) {
-  const std::size_t begin = at;
-  while (is_letter(peek())) ++at;
-  const View letters = text_.substr(begin, at - begin);
+std::optional<Piece> FormulaReader::name() {
+  const std::size_t begin = at_;
+  while (is_letter(peek())) ++at_;
+  const View letters = text_.substr(begin, at_ - begin);
+  if (letters.empty()) return std::nullopt;  // "<1"
   if (auto function = function_or_sum(letters)) return function;
-  at = begin + letters.size();
-  while (is_digit(peek())) ++at;
-  const View number = text_.substr(begin + letters.size(), at - begin - letters.size());
+  at_ = begin + letters.size();
+  while (is_digit(peek())) ++at_;
+  const View number = text_.substr(begin + letters.size(), at_ - begin - letters.size());
   if (is_letter(peek())) return std::nullopt;  // "l2norm"
-  if (!whole_ && !number.empty() &&
-      (letters.size() > 1 || holds(labels, text_.substr(begin, at - begin)))) {
-    return std::nullopt;  // "th1", "A2"
-  }
   std::string base = symbol(letters);
-  if (base.empty()) {
-    base = word_as_variable(begin, letters, number, spaced);
-    if (base.empty()) return std::nullopt;
-  } else if (letters.size() == 1 && number.empty() && !whole_ && !letter_means_variable(begin)) {
-    return std::nullopt;
-  }
+  if (base.empty()) base = word_as_variable(begin, letters);
+  if (base.empty()) return std::nullopt;
   std::string lower = number.empty() ? std::string{} : tag("mn", number);
   std::string upper;
   if (!read_index(base, lower, upper)) return std::nullopt;
   if (peek() == '*' && star_behind()) {
     upper += operator_element("∗");
-    ++at;
+    ++at_;
   }
   upper += power();
   Piece piece;
-  piece.sure = true;
   piece.scripted = !lower.empty() || !upper.empty();
   piece.markup = scripted(base, lower, upper);
   return with_arguments(piece);
@@ -45,71 +36,62 @@ std::optional<Piece> FormulaReader::name(bool spaced) {
 
 // exp(x), ln T, sum_k, and lnln M.
 std::optional<Piece> FormulaReader::function_or_sum(View letters) {
-  const std::size_t mark = at;
+  const std::size_t mark = at_;
   if (letters == "lnln") {
-    at -= 2;
+    at_ -= 2;
     return applied("ln");
   }
   if (letters == "sum" || letters == "int" || letters == "max" || letters == "min") {
     if (const auto big = big_operator(letters)) return big;
-    at = mark;
+    at_ = mark;
   }
   if (holds(functions, letters)) return applied(letters);
   return std::nullopt;
 }
 
-// A word is a variable where it can be nothing else; empty where it may be a word.
-std::string FormulaReader::word_as_variable(std::size_t begin, View letters, View number,
-                                            bool spaced) const {
-  if (whole_) return name_element(letters);
-  if (!number.empty()) return {};
+// What begins with a word names something (a rung, a column, a command): code. A power or the index of a
+// pair of letters (pt_j) makes it a variable.
+std::string FormulaReader::word_as_variable(std::size_t begin, View letters) const {
   const char next = peek();
-  const char last = before(begin);
   const bool pair = letters.size() == 2;
-  const bool marked = next == '_' || next == '^' || next == '\'' || next == '*';
-  if (pair && next == '_') return name_element(letters);  // pt_j
-  // softmax(logits), E[y | label]
-  const bool argument = arguments_ > 0 && (next == ')' || next == ']') &&
-                        (last == '(' || last == '[' || text_.substr(0, begin).ends_with(" | "));
-  if (argument) return name_element(letters);
-  if (pair && depth_ > 0 && !marked && last != ' ') {  // e^{Mt}, O(Tv)
+  if (!displayed_ && pair && depth_ > 0 && before(begin) != ' ' && next != '_' && next != '^') {
+    // e^{Mt}, O(Tv)
     const std::string two = name_element(letters.substr(0, 1)) + name_element(letters.substr(1));
     return scripts_ == 0 ? row(two) : two;
   }
-  const bool rate =
-      letters == "rate" && (next == '^' || last == '/' || (spaced && followed_by_factor()));
-  return rate || (scripts_ > 0 && !marked) ? name_element(letters) : std::string{};
+  const bool variable = displayed_ || begin > 0 || next == '^' || (pair && next == '_');
+  return variable ? name_element(letters) : std::string{};
 }
 
 // Primes and index behind a name. False if what is behind an underscore is no index.
 bool FormulaReader::read_index(std::string& base, std::string& lower, std::string& upper) {
   if (peek() == '\'' && peek(1) == '_') {  // E'_nn
     upper += operator_element("′");
-    ++at;
+    ++at_;
   } else if (peek() != '_') {
     upper += primes();
   }
   if (peek() != '_') return true;
-  ++at;
-  const View rest = text_.substr(at);
+  ++at_;
+  const View rest = text_.substr(at_);
   const auto size = static_cast<std::size_t>(std::find_if_not(rest.begin(), rest.end(), is_letter) -
                                              rest.begin());
   bool more = true;
   if (const View accent = found(accents, rest.substr(0, size)); !accent.empty()) {
-    at += size;
+    at_ += size;
     base = fmt::format("<mover accent=\"true\">{}<mo>{}</mo></mover>", base, accent);
     more = peek() == '_';
-    if (more) ++at;
+    if (more) ++at_;
   }
   if (more) {
-    const std::size_t first = at;
+    const std::size_t first = at_;
     const auto part = index();
     if (!part) return false;
     lower += *part;
-    const bool one_or_two = at - first <= 2 && is_letter(text_[first]);
-    if (peek() == '\'' && one_or_two && primed_indices_.contains(text_[at - 1])) {
+    const bool one_or_two = at_ - first <= 2 && is_letter(text_[first]);
+    if (peek() == '\'' && one_or_two && primed_indices_.contains(text_[at_ - 1])) {
       lower += operator_element("′");
-      ++at;
+      ++at_;
     }
   }
   upper += primes();
@@ -118,13 +100,11 @@ bool FormulaReader::read_index(std::string& base, std::string& lower, std::strin
 
 // z(0), E[b q], h*(N/K): the arguments belong to the name.
 std::optional<Piece> FormulaReader::with_arguments(Piece piece) {
-  if (peek() != '(' && (peek() != '[' || whole_)) return piece;
-  const std::size_t mark = at;
+  if (peek() != '(' && (peek() != '[' || displayed_)) return piece;
+  const std::size_t mark = at_;
   const auto arguments = argument_group();
   if (!arguments) {
-    at = mark;
-    // A word that goes on, as in "T(s)": it is not known what it is.
-    if (!whole_ && depth_ == 0) return std::nullopt;
+    at_ = mark;
     return piece;
   }
   append(piece, *arguments);
@@ -159,39 +139,10 @@ std::string FormulaReader::symbol(View letters) {
   return {};
 }
 
-bool FormulaReader::followed_by_factor() const {
-  return peek() == ' ' && (is_letter(peek(1)) || peek(1) == '(' || peek(1) == '=') &&
-         (peek(2) == ')' || peek(2) == '_' || peek(2) == ' ');
-}
-
 // The star of alpha*, not that of a*b.
 bool FormulaReader::star_behind() const {
   const char next = peek(1);
-  return !whole_ && !is_letter(next) && !is_digit(next);
-}
-
-// "a" is an article, and so is "A" that begins a sentence, unless what is around it says otherwise.
-bool FormulaReader::letter_means_variable(std::size_t place) const {
-  const char letter = text_[place];
-  if (letter != 'a' && letter != 'A' && letter != 'I') return true;
-  std::size_t next = place + 1;
-  const bool attached = next < text_.size() && text_[next] != ' ';
-  while (next < text_.size() && text_[next] == ' ') ++next;
-  const View rest = text_.substr(next);
-  // With a space behind it, what follows is no text but has marks of its own.
-  if (rest.empty() || attached) return attached || next == place + 1;
-  if (rest.starts_with("o ") || View("=+*/^<>").find(rest.front()) != View::npos) return true;
-  if (rest.starts_with("- ") || rest.starts_with("-> ")) return true;
-  if (letter != 'a') return place > 0 && !View(text_.substr(0, place)).ends_with(". ");
-  // "sum a dt_exp" and "a a'", but not "1/K a class".
-  std::size_t end = 0;
-  while (end < rest.size() && is_letter(rest[end])) ++end;
-  const bool word = end > 1 && symbol(rest.substr(0, end)).empty();
-  const View left = text_.substr(0, place);
-  if (left.ends_with(" o ")) return true;
-  if (word) return false;
-  return depth_ > 0 || left.ends_with("sum ") || left.ends_with("- ") || left.ends_with("+ ") ||
-         left.ends_with("= ");
+  return !displayed_ && !is_letter(next) && !is_digit(next);
 }
 
 // sum_k, sum_{k != n}, max_i: what follows is the next factor.
@@ -199,20 +150,19 @@ std::optional<Piece> FormulaReader::big_operator(View letters) {
   std::string limits;
   bool both = false;
   if (peek() == '_') {
-    ++at;
+    ++at_;
     const auto part = index();
     if (!part) return std::nullopt;
     limits = row(*part);
     const std::string upper = power();
     both = !upper.empty();
     if (both) limits += row(upper);
-  } else if (letters != "sum" || whole_) {
+  } else if (letters != "sum" || displayed_) {
     return std::nullopt;
   }
-  const bool spaced = peek() == ' ';
-  if (spaced) ++at;
-  const auto next = factor(spaced);
-  if (!next || (spaced && limits.empty() && !next->sure)) return std::nullopt;
+  if (peek() == ' ') ++at_;
+  const auto next = factor();
+  if (!next) return std::nullopt;
   const std::string sign = operator_element(letters == "sum"   ? "∑"
                                             : letters == "int" ? "∫"
                                                                : letters);
@@ -221,27 +171,23 @@ std::optional<Piece> FormulaReader::big_operator(View letters) {
   piece.markup = head + space() + next->markup;
   piece.inside.clear();
   piece.plain_number = false;
-  piece.sure = true;
   return piece;
 }
 
 std::optional<Piece> FormulaReader::argument_group() {
   const char close = peek() == '(' ? ')' : ']';
   const char open = peek();
-  ++at;
+  ++at_;
   ++depth_;
-  ++arguments_;
   const int bars = std::exchange(bars_, 0);
   auto inside = list(true);
   bars_ = bars;
-  --arguments_;
   --depth_;
   if (!inside || peek() != close) return std::nullopt;
-  ++at;
+  ++at_;
   Piece piece;
   piece.markup = enclosed(open, inside->markup, close);
   piece.inside = inside->markup;
-  piece.sure = true;
   return piece;
 }
 
@@ -251,21 +197,19 @@ std::optional<Piece> FormulaReader::applied(View function) {
   std::optional<Piece> argument;
   bool spaced = false;
   if (starts("ln")) {  // lnln
-    at += 2;
+    at_ += 2;
     argument = applied("ln");
     spaced = true;
   } else if (peek() == '(') {
     argument = argument_group();
-  } else if (!whole_ && (peek() == ' ' || (peek() == '|' && bars_ == 0))) {
+  } else if (!displayed_ && (peek() == ' ' || (peek() == '|' && bars_ == 0))) {
     spaced = peek() == ' ';
-    if (spaced) ++at;
+    if (spaced) ++at_;
     if (!factor_may_start() && peek() != '|') return std::nullopt;
-    argument = factor(spaced);
-    if (argument && spaced && !argument->sure && !argument->plain_number) return std::nullopt;
+    argument = factor();
   }
   if (!argument) return std::nullopt;
   Piece piece;
-  piece.sure = true;
   if (function == "sqrt" && upper.empty()) {
     piece.markup =
         tag("msqrt", row(argument->inside.empty() ? argument->markup : argument->inside));
@@ -278,7 +222,7 @@ std::optional<Piece> FormulaReader::applied(View function) {
   const std::string head =
       upper.empty() ? name_element(function) : tag("msup", name_element(function) + row(upper));
   piece.markup = row(head + (spaced ? space() : "") + argument->markup);
-  return piece;
+  return with_index(piece);
 }
 
 }  // namespace popgrad::formula

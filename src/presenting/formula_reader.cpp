@@ -13,20 +13,22 @@ std::string row(View content) {
   return one && content.ends_with('>') ? std::string(content) : tag("mrow", content);
 }
 
+std::optional<std::string> FormulaReader::whole_formula() {
+  const auto all = formula();
+  if (!all || at_ != text_.size()) return std::nullopt;
+  return all->markup;
+}
+
 std::optional<Piece> FormulaReader::formula() {
-  Piece all;
-  // "by <= 2 eta/M": the left side is the sentence.
-  if (!whole_ && (peek() == '<' || peek() == '>') && angle_end() == 0) {
-    all.markup += read_relation().value_or("");
-    all.sure = true;
+  auto left = sum();
+  if (!left && !displayed_) {
+    // "by `<= 2 eta/M`": the left side is the sentence.
+    const auto relation = read_relation();
+    left = relation ? sum() : std::nullopt;
+    if (left) left = Piece{*relation + left->markup};
   }
-  const auto left = sum(true);
   if (!left) return std::nullopt;
-  if (all.markup.empty()) {
-    all = *left;
-  } else {
-    append(all, *left);
-  }
+  Piece all = *left;
   while (one_more_side(all)) {
   }
   return all;
@@ -36,7 +38,6 @@ void FormulaReader::append(Piece& all, const Piece& more) {
   all.markup += more.markup;
   all.inside.clear();
   all.plain_number = false;
-  all.sure = all.sure || more.sure;
 }
 
 // In beta_nn' the prime is that of the second index, and then so it is in f_n' of the same text.
@@ -53,68 +54,65 @@ void FormulaReader::note_primed_indices() {
 
 // A relation is taken back if nothing follows that could stand on its right.
 bool FormulaReader::one_more_side(Piece& all) {
-  const std::size_t mark = at;
+  const std::size_t mark = at_;
   const auto relation = read_relation();
-  const auto side = relation ? sum(false) : std::nullopt;
+  const auto side = relation ? sum() : std::nullopt;
   if (!side) {
-    at = mark;
+    at_ = mark;
     return false;
   }
   all.markup += *relation;
-  all.sure = true;
   append(all, *side);
   return true;
 }
 
 // With the spaces around it.
 std::optional<std::string> FormulaReader::read_relation() {
-  const std::size_t mark = at;
-  while (peek() == ' ') ++at;
+  const std::size_t mark = at_;
+  while (peek() == ' ') ++at_;
   for (const auto& [plain, sign] : relations) {
     if (!starts(plain)) continue;
-    at += plain.size();
-    while (peek() == ' ') ++at;
+    at_ += plain.size();
+    while (peek() == ' ') ++at_;
     return operator_element(sign);
   }
-  at = mark;
+  at_ = mark;
   return std::nullopt;
 }
 
 // A sign has spaces on both sides or on neither.
 std::optional<std::string> FormulaReader::read_sign() {
-  const std::size_t mark = at;
+  const std::size_t mark = at_;
   const bool spaced = peek() == ' ';
-  if (spaced) ++at;
+  if (spaced) ++at_;
   std::string sign;
   if (starts("+-")) {
     sign = "±";
-    at += 2;
+    at_ += 2;
   } else if (peek() == '+' || (peek() == '-' && peek(1) != '>')) {
     sign = peek() == '+' ? "+" : "−";
-    ++at;
+    ++at_;
   }
   if (sign.empty() || (peek() == ' ') != spaced) {
-    at = mark;
+    at_ = mark;
     return std::nullopt;
   }
-  if (spaced) ++at;
+  if (spaced) ++at_;
   return operator_element(sign);
 }
 
-// `first`: of the formula, where a sign with a space behind it is a dash unless the text begins.
-std::optional<Piece> FormulaReader::sum(bool first) {
-  const std::size_t mark = at;
+std::optional<Piece> FormulaReader::sum() {
+  const std::size_t mark = at_;
   Piece all;
   if (peek() == '-' || peek() == '+') {
-    const bool dash = peek(1) == ' ' && at > 0 && first && depth_ == 0 && !whole_;
-    if (dash || peek(1) == '-' || peek(1) == '>') return std::nullopt;
+    if (peek(1) == '-' || peek(1) == '>') return std::nullopt;
     all.markup = operator_element(peek() == '-' ? "−" : "+");
-    ++at;
-    if (peek() == ' ') ++at;
+    ++at_;
+    if (peek() == ' ') ++at_;
   }
   auto term = product();
   if (!term) {
-    at = mark;
+    at_ = mark;
     return std::nullopt;
   }
   if (all.markup.empty()) {
@@ -123,11 +121,11 @@ std::optional<Piece> FormulaReader::sum(bool first) {
     append(all, *term);
   }
   while (true) {
-    const std::size_t place = at;
+    const std::size_t place = at_;
     const auto sign = read_sign();
     term = sign ? product() : std::nullopt;
     if (!term) {
-      at = place;
+      at_ = place;
       return all;
     }
     all.markup += *sign;
@@ -137,77 +135,71 @@ std::optional<Piece> FormulaReader::sum(bool first) {
 
 bool FormulaReader::factor_may_start() const {
   const char c = peek();
-  return is_letter(c) || is_digit(c) || c == '(' || c == '[' || c == '{' ||
-         (c == '|' && bars_ == 0) || angle_end() > 0;
+  return is_letter(c) || is_digit(c) || c == '(' || c == '[' || c == '{' || c == '<' ||
+         (c == '|' && bars_ == 0);
 }
 
 // What follows a factor in a product; nothing if the product ends here.
 std::optional<Piece> FormulaReader::next_factor(const Piece& last) {
-  const std::size_t mark = at;
+  const std::size_t mark = at_;
   const auto give_up = [&]() -> std::optional<Piece> {
-    at = mark;
+    at_ = mark;
     return std::nullopt;
   };
   if (peek() == '*' && peek(1) != ' ' && peek(1) != '*') {
-    ++at;
-    auto next = factor(false);
+    ++at_;
+    auto next = factor();
     if (!next) return give_up();
     const bool numbers = last.plain_number && next->plain_number;
     next->markup = (numbers ? operator_element("·") : space()) + next->markup;
-    next->sure = true;
     return next;
   }
   // "M x M"
-  if (starts(" x ") && is_upper(before(at)) && is_upper(peek(3))) {
-    at += 3;
-    auto next = factor(false);
+  if (starts(" x ") && is_upper(before(at_)) && is_upper(peek(3))) {
+    at_ += 3;
+    auto next = factor();
     if (!next) return give_up();
     next->markup = operator_element("×") + next->markup;
     return next;
   }
   if (starts(" o ")) {
-    at += 3;
-    auto next = factor(false);
+    at_ += 3;
+    auto next = factor();
     if (!next) return give_up();
     next->markup = operator_element("∘") + next->markup;
-    next->sure = true;
     return next;
   }
-  if (whole_) return std::nullopt;
+  if (displayed_) return std::nullopt;
   // q^k.a^k, f_n.f_j
   if (peek() == '.' && is_letter(peek(1)) && last.scripted) {
-    ++at;
-    auto next = factor(false);
+    ++at_;
+    auto next = factor();
     if (!next || !next->scripted) return give_up();
     next->markup = operator_element("·") + next->markup;
     return next;
   }
   const bool spaced = peek() == ' ';
-  if (spaced) ++at;
+  if (spaced) ++at_;
   if (!factor_may_start()) return give_up();
-  // "Theorem 1b", "2305.16380v4"; in a group 2T is a product.
-  if (!spaced && last.plain_number && is_letter(peek()) && depth_ == 0) return give_up();
-  // Numbers come first in a product; "mu 1'" has the vector of ones in it.
-  if (is_digit(peek()) && !(peek() == '1' && (peek(1) == '\'' || starts("11'")))) return give_up();
-  auto next = factor(spaced);
-  if (!next || (spaced && !next->sure)) return give_up();
+  auto next = factor();
+  if (!next) return give_up();
   if (spaced) next->markup = space() + next->markup;
   return next;
 }
 
 std::optional<Piece> FormulaReader::product() {
-  auto all = factor(false);
+  auto all = factor();
   if (!all) return std::nullopt;
   Piece last = *all;
   bool one_factor = true;
   while (true) {
     const bool spaced = starts(" / ");
     if (spaced || (peek() == '/' && peek(1) != ' ' && peek(1) != '/')) {
-      const std::size_t mark = at;
-      at += spaced ? 3 : 1;
+      const std::size_t mark = at_;
+      at_ += spaced ? 3 : 1;
       const auto below = tight();
-      if (!below || (spaced && !below->sure)) {
-        at = mark;
+      if (!below) {
+        at_ = mark;
         return all;
       }
       last = *all = fraction(*all, *below, one_factor);
@@ -224,13 +216,13 @@ std::optional<Piece> FormulaReader::product() {
 
 // Below a fraction line without spaces: 1/2T is 1/(2T).
 std::optional<Piece> FormulaReader::tight() {
-  auto all = factor(false);
-  if (!all || whole_) return all;
+  auto all = factor();
+  if (!all || displayed_) return all;
   while (peek() != ' ' && peek() != '*' && factor_may_start()) {
-    const std::size_t mark = at;
-    const auto next = factor(false);
+    const std::size_t mark = at_;
+    const auto next = factor();
     if (!next) {
-      at = mark;
+      at_ = mark;
       break;
     }
     append(*all, *next);
@@ -241,8 +233,7 @@ std::optional<Piece> FormulaReader::tight() {
 // Stacked on a line of its own; in running text and in powers its parts would be too small.
 Piece FormulaReader::fraction(const Piece& above, const Piece& below, bool one_factor) const {
   Piece made;
-  made.sure = above.sure || below.sure;
-  if (scripts_ > 0 || !whole_) {
+  if (scripts_ > 0 || !displayed_) {
     made.markup = row(above.markup + "<mo lspace=\"0\" rspace=\"0\">/</mo>" + below.markup);
     return made;
   }

@@ -25,45 +25,45 @@ std::string row(View content);
 struct Piece {
   std::string markup = {};
   std::string inside = {};  ///< of one pair of parentheses that is all of it; or empty
-  bool sure = false;        ///< no running text looks like this
   bool plain_number = false;
   bool scripted = false;  ///< has an index or a power
 };
 
-/// Reads a formula from a place of a text on, as far as it goes. `whole`: the text is nothing but a
-/// formula; else it may be running text.
+/// Reads a text that is nothing but a formula. `displayed`: on a line of its own, as the program writes
+/// expressions; else as people write formulas within a sentence.
 class FormulaReader {
  public:
-  FormulaReader(View text, bool whole) : text_(text), whole_(whole) { note_primed_indices(); }
+  FormulaReader(View text, bool displayed) : text_(text), displayed_(displayed) {
+    note_primed_indices();
+  }
 
-  std::size_t at = 0;
-
-  /// From `at` on, as far as it goes; `at` is behind it then. Nothing where no formula begins.
-  std::optional<Piece> formula();
+  /// Nothing where the text is no formula.
+  std::optional<std::string> whole_formula();
 
  private:
   View text_;
-  bool whole_;
-  int depth_ = 0;      ///< of groups
-  int scripts_ = 0;    ///< of indices and powers
-  int arguments_ = 0;  ///< of functions, that are open
-  int bars_ = 0;       ///< of absolute values that are open
+  bool displayed_;
+  std::size_t at_ = 0;
+  int depth_ = 0;    ///< of groups
+  int scripts_ = 0;  ///< of indices and powers
+  int bars_ = 0;     ///< of absolute values that are open
   std::set<char> primed_indices_;
 
   [[nodiscard]] char peek(std::size_t ahead = 0) const {
-    return at + ahead < text_.size() ? text_[at + ahead] : '\0';
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
   }
-  [[nodiscard]] bool starts(View what) const { return text_.substr(at).starts_with(what); }
+  [[nodiscard]] bool starts(View what) const { return text_.substr(at_).starts_with(what); }
   [[nodiscard]] char before(std::size_t place) const { return place > 0 ? text_[place - 1] : ' '; }
   static std::string space() { return "<mspace width=\"0.17em\"/>"; }
 
   // Sums and products: formula_reader.cpp.
+  std::optional<Piece> formula();
   static void append(Piece& all, const Piece& more);
   void note_primed_indices();
   bool one_more_side(Piece& all);
   std::optional<std::string> read_relation();
   std::optional<std::string> read_sign();
-  std::optional<Piece> sum(bool first);
+  std::optional<Piece> sum();
   [[nodiscard]] bool factor_may_start() const;
   std::optional<Piece> next_factor(const Piece& last);
   std::optional<Piece> product();
@@ -71,36 +71,31 @@ class FormulaReader {
   [[nodiscard]] Piece fraction(const Piece& above, const Piece& below, bool one_factor) const;
 
   // Numbers, groups, indices and powers: formula_factors.cpp.
-  std::optional<Piece> factor(bool spaced);
+  std::optional<Piece> factor();
   std::optional<Piece> number();
   static std::string decimal(View number);
-  std::optional<Piece> group(bool spaced);
+  std::optional<Piece> group();
   [[nodiscard]] std::string enclosed(char open, std::string_view inside, char close) const;
   std::optional<Piece> list(bool arguments);
   std::optional<Piece> absolute();
-  [[nodiscard]] std::size_t angle_end() const;
-  std::optional<Piece> angle(std::size_t end);
+  std::optional<Piece> angle();
   std::optional<Piece> with_index(Piece base);
   std::optional<Piece> with_power(Piece base);
   std::string primes();
-  [[nodiscard]] bool quote_closes() const;
   std::string power();
   std::optional<std::string> index();
   static std::string index_part(View part);
 
   // Names, functions and large operators: formula_names.cpp.
-  std::optional<Piece> name(bool spaced);
+  std::optional<Piece> name();
   std::optional<Piece> function_or_sum(View letters);
-  [[nodiscard]] std::string word_as_variable(std::size_t begin, View letters, View number,
-                                             bool spaced) const;
+  [[nodiscard]] std::string word_as_variable(std::size_t begin, View letters) const;
   bool read_index(std::string& base, std::string& lower, std::string& upper);
   std::optional<Piece> with_arguments(Piece piece);
   static std::string scripted(const std::string& base, const std::string& lower,
                               const std::string& upper);
   static std::string symbol(View letters);
-  [[nodiscard]] bool followed_by_factor() const;
   [[nodiscard]] bool star_behind() const;
-  [[nodiscard]] bool letter_means_variable(std::size_t place) const;
   std::optional<Piece> big_operator(View letters);
   std::optional<Piece> argument_group();
   std::optional<Piece> applied(View function);

@@ -30,9 +30,6 @@ inline constexpr std::array<View, 22> functions{
     "exp", "ln",  "log",  "sqrt",    "erf", "sin",  "cos", "tan", "sinh", "cosh", "tanh",
     "max", "min", "diag", "softmax", "abs", "step", "nnz", "Var", "Pr",   "tr",   "sd"};
 
-// Assumptions and versions of a text, not letters with an index.
-inline constexpr std::array<View, 8> labels{"A1", "A2", "A3", "v1", "v2", "v3", "v4", "v5"};
-
 inline constexpr std::array<Pair, 12> relations{{
     {"<=", "≤"},
     {">=", "≥"},
@@ -64,8 +61,5 @@ bool holds(const List& list, View name) {
 inline bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 inline bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 inline bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-inline bool is_lower(View s) {
-  return std::all_of(s.begin(), s.end(), [](char c) { return c >= 'a' && c <= 'z'; });
-}
 
 }  // namespace popgrad::formula

@@ -189,44 +189,6 @@ std::string inline_picture(std::string_view svg, std::string_view prefix,
       fmt::format("{}-", prefix));
 }
 
-HtmlTable::HtmlTable(std::string caption, std::vector<std::string> header)
-    : caption_(std::move(caption)), header_(std::move(header)) {}
-
-HtmlTable& HtmlTable::cell(std::string_view html) {
-  const std::string label = next_label();
-  // The first cell names its row.
-  row_ += column_ == 1 ? fmt::format("<th scope=\"row\" data-label=\"{}\">{}</th>", label, html)
-                       : fmt::format("<td data-label=\"{}\">{}</td>", label, html);
-  return *this;
-}
-
-HtmlTable& HtmlTable::number(double value, std::string_view format) {
-  const std::string label = next_label();
-  row_ += std::isnan(value)
-              ? fmt::format("<td class=\"number\" data-label=\"{}\"></td>", label)
-              : fmt::format("<td class=\"number\" data-label=\"{}\" data-key=\"{:.17g}\">{}</td>",
-                            label, value, fmt::format(fmt::runtime(format), value));
-  return *this;
-}
-
-void HtmlTable::end_row() {
-  rows_ += "<tr>" + row_ + "</tr>\n";
-  row_.clear();
-  column_ = 0;
-}
-
-std::string HtmlTable::next_label() { return html_text(header_.at(column_++)); }
-
-std::string HtmlTable::html(bool sortable) const {
-  std::string text = fmt::format(
-      "<div class=\"scroll\"><table class=\"stacked{}\">\n<caption>{}</caption>\n<thead><tr>",
-      sortable ? " sortable" : "", html_text(caption_));
-  for (const std::string& name : header_) {
-    text += fmt::format("<th scope=\"col\">{}</th>", html_text(name));
-  }
-  return text + "</tr></thead>\n<tbody>\n" + rows_ + "</tbody></table></div>\n";
-}
-
 std::string html_page(std::string_view title, std::string_view body) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

@@ -70,12 +70,10 @@ std::string sums(const std::vector<ReportPart>& parts) {
 
 std::string inside_of(const Section& section, std::string html,
                       const std::vector<ReportPart>& parts) {
-  if (section.name == "verdicts" || section.name == "power") {
-    HtmlTable table = section.name == "verdicts" ? table_of_verdicts() : table_of_power();
-    table.add_rows(html);
-    html = table.html(true);
+  if (section.name == "power") html = power_html(html);
+  if (section.name == "verdicts") {
+    html = fmt::format("<p>{}</p>\n{}", sums(parts), verdicts_html(html));
   }
-  if (section.name == "verdicts") html = fmt::format("<p>{}</p>\n{}", sums(parts), html);
   if (section.name == "figures") html = "<div class=\"figures\">\n" + html + "</div>\n";
   if (!section.introduction.empty()) {
     html = fmt::format("<p>{}</p>\n{}", section.introduction, html);

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/listed.hpp"
+#include "presenting/result_table.hpp"
+
 namespace popgrad {
 namespace {
 
@@ -15,89 +18,120 @@ std::string with_error(double value, double error) {
   return fmt::format("{:.{}f} +- {:.{}f}", value, digits, error, digits);
 }
 
-std::string text_of_rows(const CrossCheck& check) {
-  std::size_t widest = 3;
-  for (const RunCheck& run : check.runs) widest = std::max(widest, run.label.size());
-  std::string text = fmt::format("{:<{}} {:<24} {:>8} {:>9} {:>10}  {}\n", "run", widest,
-                                 "observable", "rms", "largest", "at t", "first outside the band");
-  for (const RunCheck& run : check.runs) {
-    for (const ColumnCheck& column : run.columns) {
-      text += fmt::format(
-          "{:<{}} {:<24} {:>8.3g} {:>9.3g} {:>10.5g}  {}\n", run.label, widest, column.column,
-          column.root_mean_square, column.largest, column.time_of_largest,
-          column.first_outside ? fmt::format("t = {:.6g}", *column.first_outside) : "-");
-    }
-  }
-  return text;
+std::string percent(double share) {
+  const double value = 100 * share;
+  if (!(value < 1000)) return "over 1000 %";
+  return value < 10 ? fmt::format("{:.2g} %", value) : fmt::format("{:.0f} %", value);
 }
 
-// Settings that were named have more of the level.
+std::string runs_in_words(double runs) {
+  return fmt::format("{:g} run{}", runs, runs == 1 ? "" : "s");
+}
+
+std::string text_of_rows(const CrossCheck& check) {
+  ResultTable table({words("run"), words("observable", 24), numbers("rms", 8, ".3g"),
+                     numbers("largest", 9, ".3g"), numbers("at t", 10, ".5g"),
+                     words("first outside the band", 0, 2)});
+  table.note("(deviations from what is expected, in standard deviations)\n");
+  for (const RunCheck& run : check.runs) {
+    for (const ColumnCheck& column : run.columns) {
+      table.add(run.label, column.column, column.root_mean_square, column.largest,
+                column.time_of_largest,
+                column.first_outside ? fmt::format("t = {:.6g}", *column.first_outside) : "-");
+    }
+  }
+  return table.text();
+}
+
+// Settings that were named get more of the level.
 std::string of_named(const Judgement& judgement) {
   for (const SettingTest& test : judgement.settings) {
-    if (test.setting.named) return fmt::format(", of those named {:.2g}", test.chance);
+    if (test.setting.named) return fmt::format(" ({:.2g} if named by --suspect)", test.chance);
   }
   return {};
 }
 
-std::string row_of(const SettingTest& test, std::size_t width) {
+std::string smallest_change(const SettingTest& test, double power, double visible) {
   const JudgedSetting& setting = test.setting;
-  const auto seen = [&](double power, double visible) {
-    if (setting.is_choice) return fmt::format("{:.2g} %", 100 * power);
-    return setting.assumed == 0
-               ? fmt::format("{:.2g}", visible)
-               : fmt::format("{:.2g} %", 100 * visible / std::fabs(setting.assumed));
+  if (setting.is_choice) return fmt::format("{} (power {})", setting.other, percent(power));
+  return setting.assumed == 0 ? fmt::format("{:.2g}", visible)
+                              : percent(visible / std::fabs(setting.assumed));
+}
+
+std::string estimate_text(const SettingTest& test) {
+  if (test.departs) return "departs";  // too far for a linear estimate
+  const std::string estimate = with_error(test.estimate, test.half_width);
+  return test.setting.is_choice ? test.setting.other + ": " + estimate : estimate;
+}
+
+// What was assumed, what the runs say, how small a change they would have shown; with `details` the test.
+std::string text_of_settings(const Judgement& judgement, bool details) {
+  std::vector<ResultColumn> columns{words("setting", 17), numbers("assumed", 10),
+                                    numbers("95 % confidence interval", 26),
+                                    words("smallest detectable change (95 % power)", 43, 3)};
+  if (details) {
+    for (const ResultColumn& column :
+         {numbers("statistic", 9, {}, 0), numbers("bound", 7),
+          words(fmt::format("with {:g} more runs", Judgement::more_runs), 0, 2)}) {
+      columns.push_back(column);
+    }
+  }
+  ResultTable table(columns);
+  const auto add = [&](std::vector<std::string> row, std::initializer_list<std::string> more) {
+    if (details) row.insert(row.end(), more);
+    table.add_row(row);
   };
-  const std::string now = seen(test.power, test.visible);
-  return fmt::format(
-      "{:<{}} {:>10} {:>24} {:>8.3g} {:>6.3g}  {}; with {:g} more runs {}\n", setting.name, width,
-      setting.is_choice ? setting.said : fmt::format("{:.4g}", setting.assumed),
-      test.departs ? "departs"  // too far for a linear estimate
-      : setting.is_choice
-          ? fmt::format("{}: {}", setting.other, with_error(test.estimate, test.half_width))
-          : with_error(test.estimate, test.half_width),
-      test.statistic, test.bound,
-      setting.is_choice ? fmt::format("'{}' would be found with {}", setting.other, now)
-                        : now + " off",
-      Judgement::more_runs, seen(test.power_with_more, test.visible_with_more));
+  for (const SettingTest& test : judgement.settings) {
+    const JudgedSetting& setting = test.setting;
+    add({setting.name, setting.is_choice ? setting.said : fmt::format("{:.4g}", setting.assumed),
+         estimate_text(test), smallest_change(test, test.power, test.visible)},
+        {fmt::format("{:.3g}", test.statistic), fmt::format("{:.3g}", test.bound),
+         smallest_change(test, test.power_with_more, test.visible_with_more)});
+  }
+  if (judgement.assumed_batch > 0) {
+    const Share& batch = judgement.batch;
+    add({"batch, by scatter", fmt::format("{:.4g}", judgement.assumed_batch),
+         fmt::format("{:.3g} ({:.3g} to {:.3g})", batch.value, batch.low, batch.high)},
+        {"", "", "", fmt::format("p = {:.2g}", judgement.scatter_chance)});
+  }
+  return table.text() + "(each interval as if every other setting were right)\n";
+}
+
+// Limits of the judgement: what it did not test.
+std::string text_of_untested(const Judgement& judgement) {
+  std::string text;
+  if (!judgement.not_tested.empty()) {
+    text += fmt::format("not tested: {} (the predicted effect is too uncertain)\n",
+                        fmt::join(judgement.not_tested, ", "));
+  }
+  for (const SettingTest& test : judgement.unseen) {
+    text += fmt::format("not tested: {} instead of {} (power only {}; --suspect {} tests it)\n",
+                        test.setting.label(), test.setting.said, percent(test.power),
+                        test.setting.name);
+  }
+  return text;
 }
 
 std::string text_of_tests(const Judgement& judgement) {
-  std::size_t widest = 13;
-  for (const SettingTest& test : judgement.settings) {
-    widest = std::max(widest, test.setting.name.size());
-  }
   std::string text = fmt::format(
-      "\nruns as wholes ({} tests of settings, each with a false alarm of {:.2g}{}; rows "
-      "weighted by {})\n",
+      "{} tests of settings, each with a false-alarm probability of {:.2g}{}; rows weighted by "
+      "{}\n",
       judgement.settings.size() + 1, judgement.chance, of_named(judgement),
-      judgement.predicted_weights ? "the predicted law of a run" : "what other runs do");
-  text += fmt::format("{:<{}} {:>10} {:>24} {:>8} {:>6}  {}\n", "setting", widest, "assumed",
-                      "if the only fault (95 %)", "t", "bound", "would have been found (95 %)");
-  for (const SettingTest& test : judgement.settings) text += row_of(test, widest);
-  if (judgement.assumed_batch > 0) {
-    const Share& batch = judgement.batch;
-    text +=
-        fmt::format("{:<{}} {:>10.4g} {:>24} {:>8} {:>6}  (from the scatter; chance {:.2g})\n",
-                    "batch", widest, judgement.assumed_batch,
-                    fmt::format("{:.3g} ({:.3g} to {:.3g})", batch.value, batch.low, batch.high),
-                    "", "", judgement.scatter_chance);
-  }
-  if (!judgement.not_tested.empty()) {
-    text += fmt::format(
-        "not tested by means of rows: {} (sampled runs and orders of the prediction differ)\n",
-        fmt::join(judgement.not_tested, ", "));
-  }
-  for (const SettingTest& test : judgement.unseen) {
-    text += fmt::format(
-        "not looked for: {} in place of {}, which would be found with {:.2g} % (--suspect {})\n",
-        test.setting.label(), test.setting.said, 100 * test.power, test.setting.name);
-  }
+      judgement.predicted_weights ? "the predicted law of a run" : "how other runs fluctuate");
   if (!judgement.levels.empty()) {
     const LevelTest& level = judgement.levels[judgement.largest_level];
-    text += fmt::format("largest of {} levels of observables: t = {:.3g} of {:.3g} ({})\n",
-                        judgement.levels.size(), level.statistic, level.bound, level.what);
+    text += fmt::format("largest of {} tests of mean levels: {}, statistic {:.3g}, bound {:.3g}\n",
+                        judgement.levels.size(), level.what, level.statistic, level.bound);
   }
   return text;
+}
+
+// What was assumed, and what fits in its place.
+std::string fit_text(const FittedSetting& fit) {
+  const JudgedSetting& s = fit.setting;
+  if (s.is_choice) return fmt::format("{} {} instead of {}", s.name, s.other, s.said);
+  return fmt::format("{} {} instead of {:g}", s.name, with_error(fit.value, fit.half_width),
+                     s.assumed);
 }
 
 std::string text_of_fits(const std::vector<FittedSetting>& fits) {
@@ -105,15 +139,12 @@ std::string text_of_fits(const std::vector<FittedSetting>& fits) {
   std::string text = "\nwhat would explain the runs, one setting at a time\n";
   for (const FittedSetting& fit : fits) {
     if (!fit.why_not.empty()) {
-      text += fmt::format("  {}: no value found ({})\n", fit.setting.label(), fit.why_not);
-    } else if (fit.setting.is_choice) {
-      text +=
-          fmt::format("  {} {} in place of {}: {}\n", fit.setting.name, fit.setting.other,
-                      fit.setting.said, fit.explains ? "explains them" : "does not explain them");
+      text += fmt::format("  {}: no value explains them ({})\n", fit.setting.label(), fit.why_not);
     } else {
-      text += fmt::format("  {} {} in place of {:g}: {}\n", fit.setting.name,
-                          with_error(fit.value, fit.half_width), fit.setting.assumed,
-                          fit.explains ? "explains them" : "nearest, but does not explain them");
+      text += fmt::format("  {}: {}\n", fit_text(fit),
+                          fit.explains            ? "explains them"
+                          : fit.setting.is_choice ? "does not explain them"
+                                                  : "the best value, but does not explain them");
     }
   }
   return text;
@@ -121,19 +152,19 @@ std::string text_of_fits(const std::vector<FittedSetting>& fits) {
 
 // The test that departs most, by its share of its bound.
 std::string departure_of(const Judgement& judgement) {
-  std::string what = "the scatter between runs";
+  std::string what = "the scatter between runs is not that of the batch size";
   double largest = 1;
   const auto take = [&](const std::string& name, double statistic, double bound) {
     const double share = std::fabs(statistic) / bound;
     if (!(share > largest)) return;
     largest = share;
-    what = fmt::format("{} (t = {:.3g})", name, statistic);
+    what = fmt::format("the test of {} is at {:.3g}, its bound at {:.3g}", name, statistic, bound);
   };
   for (const LevelTest& level : judgement.levels) take(level.what, level.statistic, level.bound);
   for (const SettingTest& test : judgement.settings) {
     if (test.departs) take(test.setting.label(), test.statistic, test.bound);
   }
-  return what;
+  return "no single value is out of its band, but the runs as wholes are: " + what;
 }
 
 std::string first_departure(const CrossCheck& check) {
@@ -151,34 +182,55 @@ std::string first_departure(const CrossCheck& check) {
                        where->label, *first->first_outside, first->column);
   }
   std::string text = fmt::format(
-      "first departs at t = {:.6g} in {} ({}), up to {:.3g} at t = {:.6g}", *first->first_outside,
-      first->column, where->label, first->largest, first->time_of_largest);
+      "{} ({}) leaves its band at t = {:.6g} and is {:.3g} standard deviations off at t = {:.6g}",
+      first->column, where->label, *first->first_outside, first->largest, first->time_of_largest);
   if (*first->first_outside == 0) text += "; the first row differs: another instance or start?";
   return text;
 }
 
-// Estimates are relative to the clock, so that one wrong rate makes all of them wrong.
-std::string contradiction_text(const Judgement& judgement) {
-  const auto& [run, rate] = *judgement.contradiction;
-  return fmt::format(
-      "{} of {} is {:.6g} at t = {:.6g}, and --eta {:g}; estimates here are relative to the "
-      "clock, so give the --eta that the runs were made with",
-      rate.column, run, rate.rate, rate.t, judgement.learning_rate);
+// "learning rate off by 0.31 %", "momentum above 0.02"; of a choice its label.
+std::string change_text(const SettingTest& test, bool noticed) {
+  const JudgedSetting& setting = test.setting;
+  if (setting.is_choice) return setting.label();
+  return fmt::format("{} {} {}", setting.name,
+                     setting.assumed == 0 ? noticed ? "above" : "below"
+                     : noticed            ? "off by"
+                                          : "off by less than",
+                     smallest_change(test, test.power, test.visible));
 }
 
-std::string verdict(const Judgement& judgement, const std::string& rung) {
-  if (judgement.blind()) {
-    return "inconclusive: nothing departs, but a learning rate that is a tenth off would not be "
-           "found "
-           "either; log more rows on the way, more observables or more runs, or raise --runs";
+// What would have been noticed, and what not: larger changes than a tenth only.
+std::string noticed_text(const Judgement& judgement) {
+  std::vector<std::string> noticed, missed;
+  for (const SettingTest& test : judgement.settings) {
+    const bool seen = test.setting.is_choice ? test.power >= 0.95
+                      : test.setting.assumed == 0
+                          ? test.visible <= 0.1
+                          : test.visible <= 0.1 * std::fabs(test.setting.assumed);
+    (seen ? noticed : missed).push_back(change_text(test, seen));
   }
-  if (judgement.consistent()) return "consistent with " + rung;
-  if (judgement.contradiction) return "NOT consistent: " + contradiction_text(judgement);
-  if (!judgement.rows.consistent()) {
-    return "NOT consistent: " + first_departure(judgement.rows);
+  std::vector<std::string> clauses;
+  if (!noticed.empty()) clauses.push_back("would have been noticed: " + listed(noticed, " or "));
+  if (!missed.empty()) clauses.push_back("would not: " + listed(missed, " or "));
+  if (clauses.empty()) return {};
+  return fmt::format(" Changes that {}.", fmt::join(clauses, "; that "));
+}
+
+std::string explanation_text(const Judgement& judgement) {
+  std::vector<std::string> explain, tried;
+  for (const FittedSetting& fit : judgement.fits) {
+    tried.push_back(fit.setting.label());
+    if (fit.explains) explain.push_back(fit_text(fit));
   }
-  return "NOT consistent: no single row departs, but the runs as wholes do: " +
-         departure_of(judgement);
+  if (judgement.fits_batch_loss) {
+    explain.emplace_back(
+        "`loss` being that of the minibatch before its step (--map batch_loss=COLUMN)");
+  }
+  if (tried.empty() && explain.empty()) return {};
+  if (explain.empty()) {
+    return fmt::format(" No single one of these settings explains it: {}.", listed(tried, " or "));
+  }
+  return fmt::format(" Explained by {}.", listed(explain, ", or by "));
 }
 
 Value number_or_null(double x) { return std::isfinite(x) ? Value(x) : Value(); }
@@ -237,47 +289,70 @@ Value setting_records(const Judgement& judgement) {
 
 }  // namespace
 
-std::string judgement_text(const Judgement& judgement, const std::string& rung) {
-  std::string text = text_of_rows(judgement.rows);
-  if (judgement.has_tests) {
-    text += text_of_tests(judgement) + text_of_fits(judgement.fits) + "\n";
+std::string judgement_summary(const Judgement& judgement, const std::string& rung) {
+  std::string made = fmt::format("at learning rate {:g}", judgement.learning_rate);
+  if (judgement.assumed_batch > 0) made += fmt::format(" and batch {:g}", judgement.assumed_batch);
+  const std::string runs = runs_in_words(judgement.recorded_runs);
+  const bool one = judgement.recorded_runs == 1;
+  if (judgement.blind()) {
+    return fmt::format(
+        "verdict: inconclusive\n{} show{} no departure from {} {}, but a learning rate off by a "
+        "tenth would not have been noticed either: log more rows on the way, more observables or "
+        "more runs, or raise --runs.\n",
+        runs, one ? "s" : "", rung, made);
   }
-  return text + fmt::format("verdict: {}\n", verdict(judgement, rung));
+  if (judgement.consistent()) {
+    return fmt::format("verdict: consistent with {}\n{} agree{} with {} {}.{}\n", rung, runs,
+                       one ? "s" : "", rung, made, noticed_text(judgement));
+  }
+  return fmt::format(
+      "verdict: NOT consistent with {}\n{} depart{} from {} {}: {}.{}\n", rung, runs,
+      one ? "s" : "", rung, made,
+      judgement.rows.consistent() ? departure_of(judgement) : first_departure(judgement.rows),
+      explanation_text(judgement));
+}
+
+std::string judgement_text(const Judgement& judgement, bool details) {
+  std::string text;
+  if (judgement.has_tests) {
+    text += "\n" + text_of_settings(judgement, details) + text_of_untested(judgement);
+    if (details) text += text_of_tests(judgement) + text_of_fits(judgement.fits);
+  }
+  return details ? text + "\n" + text_of_rows(judgement.rows) : text;
 }
 
 std::string ladder_text(const std::vector<RungScore>& scores) {
   if (scores.empty()) return {};
-  std::string text = "\nrungs by how well they explain the runs (rms deviation, 1 is perfect)\n";
+  ResultTable table({words({}, 14), numbers({}, 9, ".3g"), words({}, 0, 2)});
   for (const RungScore& score : scores) {
     if (score.why_not.empty()) {
-      text += fmt::format("  {:<14} {:>9.3g}  {}{}\n", score.rung, score.root_mean_square,
-                          score.consistent ? "consistent" : "departs",
-                          score.left_out.empty() ? std::string{}
-                                                 : fmt::format("; it does not read {}",
-                                                               fmt::join(score.left_out, ", ")));
+      std::string fit = score.consistent ? "consistent" : "departs";
+      if (!score.left_out.empty()) {
+        fit += fmt::format("; it does not read {}", fmt::join(score.left_out, ", "));
+      }
+      table.add(score.rung, score.root_mean_square, fit);
     } else {
-      text += fmt::format("  {:<14} {:>9}  {}\n", score.rung, "-", score.why_not);
+      table.add(score.rung, "-", score.why_not);
     }
   }
-  return text;
+  return "\nrungs by how well they explain the runs (rms deviation, 1 is perfect)\n" +
+         table.text("  ");
 }
 
 Record as_record(const Judgement& judgement) {
-  Record made{
-      {"verdict", judgement.blind()        ? "inconclusive"
-                  : judgement.consistent() ? "consistent"
-                                           : "departs"},
-      {"level", judgement.level},
-      {"recorded_runs", judgement.recorded_runs},
-      {"fluctuation", judgement.predicted ? "predicted" : "sampled"},
-      {"neglected", judgement.neglected},
-      {"weights", judgement.predicted_weights ? "predicted" : "estimated"},
-      {"band", judgement.rows.bound},
-      {"looks", judgement.rows.looks},
-      {"runs", run_records(judgement.rows)},
-      {"settings", setting_records(judgement)},
-      {"unseen", unseen_records(judgement)},
-      {"contradiction", judgement.contradiction ? Value(contradiction_text(judgement)) : Value()}};
+  Record made{{"verdict", judgement.blind()        ? "inconclusive"
+                          : judgement.consistent() ? "consistent"
+                                                   : "departs"},
+              {"level", judgement.level},
+              {"recorded_runs", judgement.recorded_runs},
+              {"fluctuation", judgement.predicted ? "predicted" : "sampled"},
+              {"neglected", judgement.neglected},
+              {"weights", judgement.predicted_weights ? "predicted" : "estimated"},
+              {"band", judgement.rows.bound},
+              {"looks", judgement.rows.looks},
+              {"runs", run_records(judgement.rows)},
+              {"settings", setting_records(judgement)},
+              {"unseen", unseen_records(judgement)}};
   if (judgement.has_tests && judgement.assumed_batch > 0) {
     made["batch"] = Record{{"assumed", judgement.assumed_batch},
                            {"estimate", number_or_null(judgement.batch.value)},

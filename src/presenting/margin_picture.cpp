@@ -5,40 +5,45 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "presenting/html_page.hpp"
 #include "presenting/math_text.hpp"
+#include "presenting/verdict_table.hpp"
 
 namespace popgrad {
 namespace {
 
-/// Below this margin the axis is linear, beyond it logarithmic.
-constexpr double finest = 1e-3;
-constexpr double widest_inside = 1;
-constexpr double widest_outside = 1e6;
+/// Shares of what is allowed at the ends of the axis, which is logarithmic.
+constexpr double least_share = 1e-3;
+constexpr double largest_share = 1e6;
 /// Places on the axis, percent of its width.
 constexpr double left_end = 4;
 constexpr double bound_place = 36;
 constexpr double right_end = 96;
 
-// 0 at the bound, 1 at the end of its side.
-double share_of_side(double size, double widest) {
-  return std::log10(1 + std::min(size, widest) / finest) / std::log10(1 + widest / finest);
+double place(double share) {
+  const double size = std::log10(std::clamp(share, least_share, largest_share));
+  return size <= 0 ? bound_place + (bound_place - left_end) * size / -std::log10(least_share)
+                   : bound_place + (right_end - bound_place) * size / std::log10(largest_share);
 }
 
-// Positive margins lie inside, to the left of the bound.
-double place(double margin) {
-  return margin >= 0
-             ? bound_place - (bound_place - left_end) * share_of_side(margin, widest_inside)
-             : bound_place + (right_end - bound_place) * share_of_side(-margin, widest_outside);
+// Of an identity 0 where it holds; NaN where there is nothing to show.
+double shown_share(const Evidence& item) {
+  if (item.kind == EvidenceKind::report || item.verdict == Verdict::inconclusive) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  const double share = share_of_allowed(item);
+  if (!std::isnan(share)) return share;
+  return item.verdict == Verdict::holds ? 0 : std::numeric_limits<double>::infinity();
 }
 
-std::string in_words(double margin) {
-  const double size = std::fabs(margin);
-  const char* const side = margin >= 0 ? "inside" : "outside";
-  return size < 10 ? fmt::format("{} by {:.2g} %", side, 100 * size)
-                   : fmt::format("{} by {:.2g} times what is allowed", side, size);
+std::string in_words(double share) {
+  if (share < 0) return "on the right side";
+  return std::isinf(share) ? "off, nothing allowed"
+                           : fmt::format("off by {} {} the allowed", share_text(share),
+                                         share > 1 ? "times" : "of");
 }
 
 std::string line_at(double x, std::string_view name) {
@@ -46,12 +51,12 @@ std::string line_at(double x, std::string_view name) {
                      x, x);
 }
 
-std::string row_of(const std::string& label, double margin, bool control) {
-  const double x = place(margin);
-  const bool wanted = control ? margin < 0 : margin >= 0;
+std::string row_of(const std::string& label, double share, bool control) {
+  const double x = place(share);
+  const bool wanted = control ? share > 1 : share <= 1;
   std::string text =
       fmt::format("<div class=\"label\">{}</div><svg height=\"16\" role=\"img\"><title>{}</title>",
-                  label, in_words(margin));
+                  label, in_words(share));
   text += "<line class=\"axis\" x1=\"0\" x2=\"100%\" y1=\"8\" y2=\"8\"/>" +
           line_at(bound_place, "bound");
   text += fmt::format("<line class=\"{0}\" x1=\"{1:.2f}%\" x2=\"{2:.2f}%\" y1=\"8\" y2=\"8\"/>",
@@ -63,19 +68,19 @@ std::string row_of(const std::string& label, double margin, bool control) {
 }
 
 std::string axis() {
-  constexpr std::array<std::pair<double, std::string_view>, 7> ticks{{{1, "100 %"},
-                                                                      {0.1, "10 %"},
-                                                                      {0.01, "1 %"},
-                                                                      {0, "bound"},
-                                                                      {-0.1, "10 %"},
-                                                                      {-10, "10×"},
-                                                                      {-1e4, "10⁴×"}}};
+  constexpr std::array<std::pair<double, std::string_view>, 7> ticks{{{1e-3, "≤ 0.001"},
+                                                                      {1e-2, "0.01"},
+                                                                      {1e-1, "0.1"},
+                                                                      {1, "1"},
+                                                                      {10, "10"},
+                                                                      {1e3, "10³"},
+                                                                      {1e6, "≥ 10⁶"}}};
   std::string text =
-      "<div class=\"label note\">inside ← what is allowed → outside</div>"
+      "<div class=\"label note\">off/allowed; above 1: violated</div>"
       "<svg height=\"16\" aria-hidden=\"true\">";
-  for (const auto& [margin, word] : ticks) {
+  for (const auto& [share, word] : ticks) {
     text += fmt::format("<text x=\"{:.2f}%\" y=\"12\" text-anchor=\"middle\">{}</text>",
-                        place(margin), word);
+                        place(share), word);
   }
   return text + "</svg>\n";
 }
@@ -85,18 +90,21 @@ std::string axis() {
 std::string margin_picture(const Finding& finding) {
   std::string rows;
   for (const Evidence& item : finding.examination.evidence) {
-    const double margin = relative_margin(item);
-    if (!std::isnan(margin)) rows += row_of(math_html(item.what), margin, false);
+    const double share = shown_share(item);
+    if (!std::isnan(share)) rows += row_of(math_html(item.what), share, false);
   }
   if (rows.empty()) return {};
   for (const auto& [control, examination] : finding.controls) {
-    const Evidence* const refuting = examination.nearest_to_failing();
-    if (refuting == nullptr) continue;
-    rows += row_of(fmt::format("control <code>{}</code>", html_text(control.name)),
-                   relative_margin(*refuting), true);
+    double largest = std::numeric_limits<double>::quiet_NaN();
+    for (const Evidence& item : examination.evidence) {
+      largest = std::fmax(largest, shown_share(item));
+    }
+    if (std::isnan(largest)) continue;
+    rows += row_of(fmt::format("control <code>{}</code>", html_text(control.name)), largest, true);
   }
   return fmt::format(
-      "<figure class=\"margins\" aria-label=\"Margins of the evidence and of the controls\">\n{}{}"
+      "<figure class=\"margins\" aria-label=\"How far off the evidence and the controls are, in "
+      "units of what is allowed\">\n{}{}"
       "</figure>\n",
       rows, axis());
 }

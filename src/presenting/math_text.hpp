@@ -6,10 +6,12 @@
 
 namespace popgrad {
 
-/// Running text with formulas in it, as claims and errata have it, as HTML. Only what is surely a
-/// formula becomes MathML, and names of options, statements and columns become <code>; all else
-/// stays the text that it is.
+/// Text whose formulas and code stand between backticks, as HTML: what reads as a formula becomes MathML,
+/// anything else between backticks (options, names of rungs, statements and columns) <code>.
 std::string math_html(std::string_view text);
+
+/// As <code>, which may be broken after an underscore: names of columns are long.
+std::string code_html(std::string_view text);
 
 /// A whole formula on a line of its own, as `to_text` of an expression writes it: products have a
 /// `*`, and every name is that of a variable or a function. Empty if it is none.

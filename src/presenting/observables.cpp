@@ -8,6 +8,7 @@
 #include "presenting/catalogue.hpp"
 #include "presenting/html_page.hpp"
 #include "presenting/math_text.hpp"
+#include "presenting/result_table.hpp"
 
 namespace popgrad {
 namespace {
@@ -39,35 +40,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-// `code`, *stress*, and formulas in what is left.
-std::string text_html(std::string_view text) {
-  std::string html;
-  while (!text.empty()) {
-    std::size_t mark = text.find('`');
-    // A star before a letter opens a stress that one behind a letter closes; alpha* is none.
-    std::size_t star = text.find('*');
-    std::size_t close = std::string_view::npos;
-    if (star != std::string_view::npos && star < mark && (star == 0 || text[star - 1] == ' ')) {
-      close = text.find('*', star + 1);
-    }
-    const bool stressed = close != std::string_view::npos;
-    if (stressed) mark = star;
-    html += math_html(text.substr(0, mark));
-    if (mark == std::string_view::npos) break;
-    if (!stressed) close = text.find('`', mark + 1);
-    if (close == std::string_view::npos) return html + html_text(text.substr(mark));
-    std::string inside;
-    // Names of columns may be broken behind an underscore.
-    for (const char c : text.substr(mark + 1, close - mark - 1)) {
-      inside += html_text(std::string_view(&c, 1));
-      if (c == '_' && !stressed) inside += "<wbr>";
-    }
-    html += fmt::format("<{0}>{1}</{0}>", stressed ? "em" : "code", inside);
-    text.remove_prefix(close + 1);
-  }
-  return html;
-}
-
 // An indented block: a formula a line, with words at a distance behind it.
 std::string formulas_html(const Lines& lines) {
   std::string rows;
@@ -76,7 +48,7 @@ std::string formulas_html(const Lines& lines) {
     std::string_view rest = trimmed(line);
     while (!rest.empty()) {
       const std::size_t gap = rest.find("   ");
-      rows += fmt::format("<td>{}</td>", text_html(rest.substr(0, gap)));
+      rows += fmt::format("<td>{}</td>", math_html(rest.substr(0, gap)));
       rest = gap == std::string_view::npos ? std::string_view{} : trimmed(rest.substr(gap));
     }
     rows += "</tr>\n";
@@ -122,17 +94,14 @@ std::vector<SharedObservable> observables_of(const Model& model) {
 }
 
 std::string observables_html(const Model& model) {
-  HtmlTable table(fmt::format("Observables of {}", model.name()),
-                  {"column", "rungs", "formula", "range", "meaning"});
+  ResultTable table(
+      {words("column"), words("rungs"), words("formula"), words("range"), words("meaning")});
   for (const SharedObservable& one : observables_of(model)) {
-    table.cell(text_html(fmt::format("`{}`", one.info.name)))
-        .cell(one.rungs.empty() ? "all" : code_list(one.rungs))
-        .cell(text_html(one.info.formula))
-        .cell(text_html(one.info.range))
-        .cell(text_html(one.info.meaning))
-        .end_row();
+    table.add(code_html(one.info.name), one.rungs.empty() ? "all" : code_list(one.rungs),
+              math_html(one.info.formula), math_html(one.info.range), math_html(one.info.meaning));
   }
-  return paragraphs_html(model.notation()) + table.html(false);
+  return paragraphs_html(model.notation()) +
+         table.html(fmt::format("Observables of {}", model.name()), false);
 }
 
 std::string paragraphs_html(std::string_view text) {
@@ -146,7 +115,7 @@ std::string paragraphs_html(std::string_view text) {
     for (const std::string_view line : lines) {
       running += (running.empty() ? "" : " ") + std::string(line);
     }
-    html += fmt::format("<p>{}</p>\n", text_html(running));
+    html += fmt::format("<p>{}</p>\n", math_html(running));
   }
   return html;
 }

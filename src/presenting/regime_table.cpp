@@ -6,6 +6,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "presenting/result_table.hpp"
+
 namespace popgrad {
 namespace {
 
@@ -65,28 +67,19 @@ std::string regime_table(const std::vector<RungRegimes>& rungs, const std::strin
   if (all.empty()) return {};
   std::stable_sort(all.begin(), all.end(),
                    [](const RegimeTime& a, const RegimeTime& b) { return a.t < b.t; });
-  std::vector<std::vector<std::string>> cells{{"regime", "observable"}};
-  for (const RungRegimes& rung : rungs) cells.front().push_back("t, " + rung.rung);
-  if (rungs.size() == 2) cells.front().emplace_back("apart, and in uncertainties");
+  std::vector<ResultColumn> columns{words("regime"), words("observable", 0, 2)};
+  for (const RungRegimes& rung : rungs) columns.push_back(words("t, " + rung.rung, 0, 2));
+  if (rungs.size() == 2) columns.push_back(words("apart, and in uncertainties", 0, 2));
+  ResultTable table(std::move(columns));
   for (const RegimeTime& time : all) {
     std::string name = time.name;
     if (time.ordinal > 0) name += fmt::format(" {}", time.ordinal + 1);
     std::vector<std::string> row{name, time.column};
     for (const RungRegimes& rung : rungs) row.push_back(cell(find(rung, time)));
     if (rungs.size() == 2) row.push_back(distance(find(rungs[0], time), find(rungs[1], time)));
-    cells.push_back(std::move(row));
+    table.add_row(row);
   }
-  std::string text;
-  for (const auto& row : cells) {
-    std::string line = indent;
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      std::size_t widest = 0;
-      for (const auto& other : cells) widest = std::max(widest, other[c].size());
-      line += c + 1 < row.size() ? fmt::format("{:<{}}  ", row[c], widest) : row[c];
-    }
-    text += line + "\n";
-  }
-  return text;
+  return table.text(indent);
 }
 
 }  // namespace popgrad

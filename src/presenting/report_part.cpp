@@ -6,13 +6,15 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <set>
 
 #include "base/json.hpp"
+#include "io/plain_text.hpp"
+#include "presenting/catalogue.hpp"
 #include "presenting/equations.hpp"
 #include "presenting/errata_table.hpp"
 #include "presenting/margin_picture.hpp"
 #include "presenting/math_text.hpp"
+#include "presenting/result_table.hpp"
 #include "presenting/verdict_table.hpp"
 
 namespace popgrad {
@@ -46,25 +48,28 @@ double finite_share(const Evidence& item) {
   return std::isinf(share) && share < 0 ? none : share;
 }
 
+ResultTable table_of_verdicts() {
+  return ResultTable({words("statement"), words("verdict"), words("claim"), words("evidence"),
+                      numbers("off/allowed", 0, ".2g"), words("controls"),
+                      numbers("seconds", 0, ".2f")});
+}
+
+ResultTable table_of_power() {
+  return ResultTable({words("statement"), numbers("instances"), numbers("hold"),
+                      numbers("violated"), numbers("inconclusive"), numbers("not applicable"),
+                      words("power against each control and rival"), numbers("seconds", 0, ".1f")});
+}
+
 std::string row_of_verdicts(const Finding& f) {
   const Statement& s = *f.statement;
-  std::set<EvidenceKind> kinds;
-  for (const Evidence& item : f.examination.evidence) {
-    if (item.kind != EvidenceKind::report) kinds.insert(item.kind);
-  }
-  std::string names;
-  for (const EvidenceKind kind : kinds) names += (names.empty() ? "" : ", ") + name_of(kind);
   const Evidence* tightest = f.examination.tightest();
-  HtmlTable table = table_of_verdicts();
-  table.cell(statement_link(s.id))
-      .cell(verdict_mark(f.verdict, f.lacks_data))
-      .cell(math_html(s.claim))
-      .cell(html_text(names))
-      .number(tightest == nullptr ? none : finite_share(*tightest), "{:.2g}")
-      .cell(f.lacks_data ? std::string{} : fmt::format("{}/{}", refuted(f), f.controls.size()))
-      .number(f.lacks_data ? none : f.seconds, "{:.2f}")
-      .end_row();
-  return table.rows();
+  ResultTable table = table_of_verdicts();
+  table.add(statement_link(s.id), verdict_mark(f.verdict, f.lacks_data), math_html(s.claim),
+            html_text(evidence_kinds(f.examination)),
+            tightest == nullptr ? none : finite_share(*tightest),
+            f.lacks_data ? "" : fmt::format("{}/{}", refuted(f), f.controls.size()),
+            f.lacks_data ? none : f.seconds);
+  return table.html_rows();
 }
 
 std::string hypotheses_of(const Examination& examination) {
@@ -80,31 +85,28 @@ std::string hypotheses_of(const Examination& examination) {
   return text + "</ul>\n";
 }
 
-void add_evidence(const Examination& examination, std::string_view clause, HtmlTable& table) {
+void add_evidence(const Examination& examination, std::string_view clause, ResultTable& table) {
   for (const Evidence& item : examination.evidence) {
     if (item.clause != clause) continue;
-    const bool told = item.kind == EvidenceKind::report;
+    const bool is_report = item.kind == EvidenceKind::report;
     const bool identity = item.measured == 0 && item.allowed == 0;
-    table.cell(math_html(item.clause))
-        .cell(math_html(item.what))
-        .cell(name_of(item.kind))
-        .cell(told ? std::string{} : verdict_mark(item.verdict))
-        .number(identity && !told ? none : item.measured, "{:.4g}")
-        .number(told || identity ? none : item.allowed, "{:.4g}")
-        .number(finite_share(item), "{:.2g}")
-        .cell(math_html(item.reason + (item.reason.empty() || item.detail.empty() ? "" : "; ") +
-                        item.detail))
-        .end_row();
+    table.add(math_html(item.clause), math_html(item.what), name_of(item.kind),
+              is_report ? "" : verdict_mark(item.verdict),
+              identity && !is_report ? none : item.measured,
+              is_report || identity ? none : item.allowed, finite_share(item),
+              math_html(item.reason + (item.reason.empty() || item.detail.empty() ? "" : "; ") +
+                        item.detail));
   }
 }
 
 // Under each clause what decides it; what decides none comes last.
 std::string evidence_table(const Finding& f) {
-  HtmlTable table("Evidence", {"clause", "what", "kind", "verdict", "off", "allowed", "off/allowed",
-                               "explanation"});
+  ResultTable table({words("clause"), words("what"), words("kind"), words("verdict"),
+                     numbers("off", 0, ".4g"), numbers("allowed", 0, ".4g"),
+                     numbers("off/allowed", 0, ".2g"), words("explanation")});
   for (const Clause& clause : f.statement->clauses) add_evidence(f.examination, clause.text, table);
   add_evidence(f.examination, {}, table);
-  return table.html(false);
+  return table.html("Evidence", false);
 }
 
 std::string theorem_of(const Statement& s) {
@@ -120,29 +122,21 @@ std::string refuted_mark(const Examination& against) {
 }
 
 std::string controls_table(const Finding& f) {
-  HtmlTable table("Negative controls: each has to be refuted",
-                  {"control", "what is wrong", "verdict"});
+  ResultTable table({words("control"), words("what is wrong"), words("verdict")});
   for (const auto& [control, against] : f.controls) {
-    table.cell(html_text(control.name))
-        .cell(math_html(control.what_is_wrong))
-        .cell(refuted_mark(against))
-        .end_row();
+    table.add(html_text(control.name), math_html(control.what_is_wrong), refuted_mark(against));
   }
-  return table.html(false);
+  return table.html("Negative controls: each has to be refuted", false);
 }
 
 std::string rivals_table(const Finding& f) {
   if (f.rivals.empty()) return fmt::format("<p>{}.</p>\n", math_html(no_rival_text(*f.statement)));
-  HtmlTable table("Rival explanations: what is not refuted leaves the claim undecided",
-                  {"rival", "what it says", "fitted", "verdict"});
+  ResultTable table({words("rival"), words("what it says"), words("fitted"), words("verdict")});
   for (const auto& [rival, against] : f.rivals) {
-    table.cell(html_text(rival.name))
-        .cell(math_html(rival.what))
-        .cell(math_html(rival.fits))
-        .cell(refuted_mark(against))
-        .end_row();
+    table.add(html_text(rival.name), math_html(rival.what), math_html(rival.fits),
+              refuted_mark(against));
   }
-  return table.html(false);
+  return table.html("Rival explanations: what is not refuted leaves the claim undecided", false);
 }
 
 // Links lead to those that are on the page.
@@ -178,29 +172,24 @@ std::string evidence_of(const Finding& f, const std::vector<FigureInfo>& figures
 
 std::string picture(const ReportPicture& p) {
   return fmt::format("<figure id=\"f-{}\">\n{}\n<figcaption>{}. {}</figcaption>\n</figure>\n",
-                     html_text(p.name), inline_picture(p.svg, p.name, p.title), math_html(p.title),
-                     code(p.command));
+                     html_text(p.name), inline_picture(p.svg, p.name, plain_text(p.title)),
+                     math_html(p.title), code(p.command));
 }
 
 std::string regimes_of(const ReportLadder& ladder) {
-  HtmlTable table(ladder.model,
-                  {"step", "regime", "observable", "rung", "t", "uncertainty", "runs"});
+  ResultTable table({words("step"), words("regime"), words("observable"), words("rung"),
+                     numbers("t", 0, ".6g"), numbers("uncertainty", 0, ".2g"), numbers("runs")});
   bool any = false;
   for (const auto& [step, rung] : ladder.regimes) {
     for (const RegimeTime& time : rung.times) {
       any = true;
-      table.cell(math_html(step))
-          .cell(html_text(time.ordinal == 0 ? time.name
-                                            : fmt::format("{} {}", time.name, time.ordinal + 1)))
-          .cell(code(time.column))
-          .cell(html_text(rung.rung))
-          .number(time.t, "{:.6g}")
-          .number(time.uncertainty, "{:.2g}")
-          .number(static_cast<double>(time.runs), "{:.0f}")
-          .end_row();
+      table.add(html_text(step),
+                html_text(time.ordinal == 0 ? time.name
+                                            : fmt::format("{} {}", time.name, time.ordinal + 1)),
+                code(time.column), html_text(rung.rung), time.t, time.uncertainty, time.runs);
     }
   }
-  return any ? table.html(true) : std::string{};
+  return any ? table.html(ladder.model, true) : std::string{};
 }
 
 std::string erratum_element(const ExaminedErratum& examined) {
@@ -235,16 +224,15 @@ Judged judged(const Finding& finding) {
           finding.verdict == Verdict::holds && finding.sound(), finding.lacks_data};
 }
 
-HtmlTable table_of_verdicts() {
-  return {fmt::format("One row a statement; a click on a header sorts. Off/allowed: {}.",
-                      meaning_of_worst),
-          {"statement", "verdict", "claim", "evidence", "off/allowed", "controls", "seconds"}};
+std::string verdicts_html(std::string_view rows) {
+  return table_of_verdicts().html(
+      fmt::format("One row a statement; a click on a header sorts. Off/allowed: {}.",
+                  meaning_of_worst),
+      true, rows);
 }
 
-HtmlTable table_of_power() {
-  return {"Drawn instances",
-          {"statement", "instances", "hold", "violated", "inconclusive", "not applicable",
-           "power against each control and rival", "seconds"}};
+std::string power_html(std::string_view rows) {
+  return table_of_power().html("Drawn instances", true, rows);
 }
 
 ReportPart statement_part(const Finding& finding, const std::vector<FigureInfo>& figures) {
@@ -265,18 +253,11 @@ ReportPart survey_part(const Statement& statement, const Survey& found) {
   };
   add_powers(statement.controls);
   add_powers(statement.rivals);
-  HtmlTable table = table_of_power();
-  table.cell(statement_link(statement.id))
-      .number(static_cast<double>(found.instances), "{:.0f}")
-      .number(static_cast<double>(found.holds), "{:.0f}")
-      .number(static_cast<double>(found.violated), "{:.0f}")
-      .number(static_cast<double>(found.inconclusive), "{:.0f}")
-      .number(static_cast<double>(found.not_applicable), "{:.0f}")
-      .cell(html_text(powers))
-      .number(found.seconds, "{:.1f}")
-      .end_row();
+  ResultTable table = table_of_power();
+  table.add(statement_link(statement.id), found.instances, found.holds, found.violated,
+            found.inconclusive, found.not_applicable, html_text(powers), found.seconds);
   ReportPart part;
-  part.html["power"] = table.rows();
+  part.html["power"] = table.html_rows();
   return part;
 }
 

@@ -63,9 +63,9 @@ ReportPart figure_part(const ReportPicture& figure);
 /// "errata".
 ReportPart errata_part(const std::vector<Erratum>& errata);
 
-/// The heads of the tables that are made of parts.
-HtmlTable table_of_verdicts();
-HtmlTable table_of_power();
+/// The tables that are made of rows of parts.
+std::string verdicts_html(std::string_view rows);
+std::string power_html(std::string_view rows);
 
 /// For keeping a part: all of it, and back. Nothing if the text is not of a part.
 std::string kept_text(const ReportPart& part);

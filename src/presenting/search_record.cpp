@@ -9,8 +9,10 @@
 #include "base/json.hpp"
 #include "io/json_document.hpp"
 #include "io/json_number.hpp"
+#include "io/plain_text.hpp"
 #include "popgrad/base/error.hpp"
 #include "presenting/reproduction.hpp"
+#include "presenting/result_table.hpp"
 #include "presenting/verdict_table.hpp"
 
 namespace popgrad {
@@ -24,7 +26,9 @@ Json trial_json(const Trial& trial) {
           {"verdict", name_of(trial.verdict)},
           {"unconfirmed", trial.unconfirmed},
           {"margin", json_number(trial.margin)},
-          {"what", trial.what}};
+          {"of_allowed",
+           std::isfinite(trial.of_allowed) ? json_number(trial.of_allowed) : Json(nullptr)},
+          {"what", plain_text(trial.what)}};
 }
 
 Verdict verdict_from(const std::string& name) {
@@ -45,6 +49,9 @@ Trial trial_from(const Json& item) {
   trial.unconfirmed = item.value("unconfirmed", false);
   trial.margin = item.at("margin").is_null() ? std::numeric_limits<double>::quiet_NaN()
                                              : item.at("margin").get<double>();
+  if (const auto share = item.find("of_allowed"); share != item.end() && !share->is_null()) {
+    trial.of_allowed = share->get<double>();
+  }
   trial.what = item.at("what").get<std::string>();
   return trial;
 }
@@ -57,6 +64,17 @@ std::string outcome_text(const SearchRecord& record) {
   return "not falsified";
 }
 
+// The trial that came nearest to a violation, in units of what was allowed; nullptr if none was judged.
+const Trial* nearest_trial(const SearchResult& found) {
+  const Trial* nearest = nullptr;
+  for (const Trial& trial : found.trials) {
+    const bool judged = trial.verdict == Verdict::holds || trial.verdict == Verdict::violated;
+    if (!judged || !std::isfinite(trial.of_allowed)) continue;
+    if (nearest == nullptr || trial.of_allowed > nearest->of_allowed) nearest = &trial;
+  }
+  return nearest;
+}
+
 }  // namespace
 
 std::string point_text(const Trial& trial) {
@@ -66,38 +84,34 @@ std::string point_text(const Trial& trial) {
 }
 
 std::string search_table(const std::vector<SearchRecord>& records, const std::string& program) {
-  std::size_t widest = 9;
-  for (const SearchRecord& r : records) widest = std::max(widest, r.statement->id.size());
-  std::string text =
-      fmt::format("{:<{}}  {:<18} {:<21} {:>7} {:>8} {:>10} {:>8} {:>9}\n", "statement", widest,
-                  "against", "outcome", "points", "outside", "undecided", "seconds", "margin");
+  ResultTable table({words("statement"), words("against", 18, 2), words("outcome", 21),
+                     numbers("points", 7), numbers("outside", 8), numbers("undecided", 10),
+                     numbers("seconds", 8, ".1f"), numbers("off/allowed", 12)});
   for (const SearchRecord& record : records) {
     const SearchResult& r = record.result;
-    const std::string margin = r.smallest ? fmt::format("{:.3g}", r.smallest->margin) : "";
-    text += fmt::format("{:<{}}  {:<18} {:<21} {:>7} {:>8} {:>10} {:>8.1f} {:>9}\n",
-                        record.statement->id, widest,
-                        record.control.empty() ? "the claim" : record.control, outcome_text(record),
-                        r.trials.size(), r.outside, r.undecided, r.seconds, margin);
+    const Trial* const nearest = nearest_trial(r);
+    table.add(record.statement->id, record.control.empty() ? "the claim" : record.control,
+              outcome_text(record), r.trials.size(), r.outside, r.undecided, r.seconds,
+              nearest != nullptr ? share_text(nearest->of_allowed) : "");
     if (r.shrunk) {
       const Finding& found = r.shrunk_finding;
-      text += fmt::format("  counterexample at {}\n    {}\n", point_text(*r.shrunk),
-                          confirmation_text(found.confirmation));
+      table.note("  counterexample at {}\n    {}\n", point_text(*r.shrunk),
+                 confirmation_text(found.confirmation));
       if (const Evidence* item = found.examination.nearest_to_failing()) {
-        const std::string numbers = numbers_text(*item);
-        text += fmt::format("    {}{}{}\n", item->what, numbers.empty() ? "" : ": ", numbers);
+        const std::string by = numbers_text(*item);
+        table.note("    {}{}{}\n", item->what, by.empty() ? "" : ": ", by);
       }
-      text += fmt::format("    {}\n", reproduction_line(program, *record.statement, r.shrunk->seed,
-                                                        r.shrunk->point));
+      table.note("    {}\n",
+                 reproduction_line(program, *record.statement, r.shrunk->seed, r.shrunk->point));
     } else if (r.first_unconfirmed) {
-      text += fmt::format("  unconfirmed miss at {}\n", point_text(*r.first_unconfirmed));
-      if (!r.faults.empty()) text += fmt::format("    {}\n", r.faults.front());
-    } else if (r.smallest) {
-      text += fmt::format("  smallest margin at {}\n    {}\n", point_text(*r.smallest),
-                          r.smallest->what);
+      table.note("  unconfirmed miss at {}\n", point_text(*r.first_unconfirmed));
+      if (!r.faults.empty()) table.note("    {}\n", r.faults.front());
+    } else if (nearest != nullptr) {
+      table.note("  nearest to failing at {}\n    {}\n", point_text(*nearest), nearest->what);
     }
   }
-  return text +
-         fmt::format("\nmargin, the smallest met: {};\nnegative: violated\n", meaning_of_margins);
+  return plain_text(table.text()) +
+         fmt::format("\noff/allowed, the largest met: {}\n", meaning_of_worst);
 }
 
 namespace {

@@ -11,34 +11,17 @@
 #include "io/json_document.hpp"
 #include "io/json_number.hpp"
 #include "io/made_with.hpp"
+#include "io/plain_text.hpp"
 #include "presenting/catalogue.hpp"
 #include "presenting/reproduction.hpp"
+#include "presenting/result_table.hpp"
 
 namespace popgrad {
 namespace {
 
 // Kinds of evidence that judged, in order of strength, each once.
-std::string evidence_kinds(const Examination& examination) {
-  std::set<EvidenceKind> kinds;
-  for (const Evidence& item : examination.evidence) {
-    if (item.kind != EvidenceKind::report) kinds.insert(item.kind);
-  }
-  std::string text;
-  for (const EvidenceKind kind : kinds) text += (text.empty() ? "" : ", ") + name_of(kind);
-  return text;
-}
 
 constexpr std::string_view column_of_worst = "off/allowed";
-
-// "0.43", "-35", with as many digits as keep it on its side of 1; "exact" on the right side of an
-// inequality between exact numbers.
-std::string share_text(double share) {
-  if (std::isinf(share) && share < 0) return "exact";
-  for (int digits = 2;; ++digits) {
-    std::string text = fmt::format("{:.{}g}", share, digits);
-    if (digits == 17 || (text != "1" && text != "-1")) return text;
-  }
-}
 
 // The comparison that is nearest to failing, in units of what is allowed, and the largest part of
 // that: what to refine.
@@ -99,8 +82,10 @@ Json survey_json(const Verification& v, const Statement& statement, const Survey
   }
   Json broken = Json::object();
   for (const auto& [hypothesis, exclusion] : found.broken) {
-    broken[hypothesis] = exclusion.instances;
+    broken[plain_text(hypothesis)] = exclusion.instances;
   }
+  Json undecided = Json::object();
+  for (const auto& [what, times] : found.undecided) undecided[plain_text(what)] = times;
   return {{"examined", found.instances},
           {"holds", found.holds},
           {"violated", found.violated},
@@ -108,7 +93,7 @@ Json survey_json(const Verification& v, const Statement& statement, const Survey
           {"unconfirmed", found.unconfirmed},
           {"not-applicable", found.not_applicable},
           {"broken", broken},
-          {"undecided", found.undecided},
+          {"undecided", undecided},
           {"violations", violations}};
 }
 
@@ -121,43 +106,35 @@ std::string evidence_lines(const Examination& examination, std::string_view clau
   std::string text;
   for (const Evidence& item : examination.evidence) {
     if (item.clause != clause) continue;
-    const std::string indent = clause.empty() ? "  " : "    ";
-    if (item.measured == 0 && item.allowed == 0) {
-      text += fmt::format("{}{:<12} {:<13} {}", indent, name_of(item.kind), name_of(item.verdict),
-                          item.what);
-    } else if (item.kind == EvidenceKind::report) {
-      text += fmt::format("{}{:<12} {:<13} {}: {:.4g}", indent, name_of(item.kind), "", item.what,
-                          item.measured);
-    } else {
-      text += fmt::format("{}{:<12} {:<13} {}: {}\n", indent, name_of(item.kind),
-                          name_of(item.verdict), item.what, numbers_text(item));
-      continue;
-    }
-    text += item.detail.empty() ? "\n" : fmt::format("; {}\n", item.detail);
+    const bool identity = item.measured == 0 && item.allowed == 0;
+    const bool report = !identity && item.kind == EvidenceKind::report;
+    std::string found = item.what;
+    if (report) found += fmt::format(": {:.4g}", item.measured);
+    if (!identity && !report) found += ": " + numbers_text(item);
+    if ((identity || report) && !item.detail.empty()) found += "; " + item.detail;
+    text += fmt::format("{}{:<12} {:<13} {}\n", clause.empty() ? "  " : "    ", name_of(item.kind),
+                        report ? "" : name_of(item.verdict), found);
   }
   return text;
 }
 
 // A line each, with its margin and how it is known.
 std::string hypothesis_lines(const Examination& examination, std::string_view indent = "  ") {
-  std::size_t width = 0;
-  for (const EvaluatedHypothesis& h : examination.hypotheses)
-    width = std::max(width, h.text.size());
-  std::string text;
+  ResultTable table(
+      {words({}), words({}, 9, 2), words({}, 15, 2), numbers({}, 10, {}, 2), words({}, 0, 2)});
   for (const EvaluatedHypothesis& h : examination.hypotheses) {
-    text += fmt::format("{}{:<{}}  {:<9}  {:<15}  {:>10}  {}\n", indent, h.text, width,
-                        word_of(h.met), name_of(h.basis),
-                        std::isnan(h.margin) ? "" : fmt::format("{:.3g}", h.margin + 0.0),
-                        h.by_how_much);
+    table.add(plain_text(h.text), word_of(h.met), name_of(h.basis),
+              std::isnan(h.margin) ? "" : fmt::format("{:.3g}", h.margin + 0.0),
+              plain_text(h.by_how_much));
   }
-  return text;
+  return table.text(indent);
 }
 
 Json clauses_json(const Finding& finding) {
   Json clauses = Json::array();
   for (const Clause& clause : finding.statement->clauses) {
-    clauses.push_back(
-        {{"text", clause.text}, {"verdict", clause_verdict(finding.examination, clause)}});
+    clauses.push_back({{"text", plain_text(clause.text)},
+                       {"verdict", clause_verdict(finding.examination, clause)}});
   }
   return clauses;
 }
@@ -169,6 +146,24 @@ std::size_t count(const Verification& v, Verdict verdict) {
 }
 
 }  // namespace
+
+std::string evidence_kinds(const Examination& examination) {
+  std::set<EvidenceKind> kinds;
+  for (const Evidence& item : examination.evidence) {
+    if (item.kind != EvidenceKind::report) kinds.insert(item.kind);
+  }
+  std::string text;
+  for (const EvidenceKind kind : kinds) text += (text.empty() ? "" : ", ") + name_of(kind);
+  return text;
+}
+
+std::string share_text(double share) {
+  if (std::isinf(share) && share < 0) return "exact";
+  for (int digits = 2;; ++digits) {
+    std::string text = fmt::format("{:.{}g}", share, digits);
+    if (digits == 17 || (text != "1" && text != "-1")) return text;
+  }
+}
 
 std::string numbers_text(const Evidence& item) {
   if (item.measured == 0 && item.allowed == 0) return item.detail;
@@ -193,106 +188,86 @@ std::string confirmation_text(const Confirmation& confirmation) {
 }
 
 std::string verdict_table(const Verification& v) {
-  std::size_t width = std::string_view("statement").size();
-  std::size_t evidence_width = std::string_view("evidence").size();
-  std::size_t worst_width = column_of_worst.size();
-  for (const Finding& f : v.findings) {
-    width = std::max(width, f.statement->id.size());
-    evidence_width = std::max(evidence_width, evidence_kinds(f.examination).size());
-    worst_width = std::max(worst_width, worst(f).size());
-  }
-  const std::string row =
-      fmt::format("{{:<{}}} {{:<14}} {{:<{}}} {{:<{}}} {{:>8}} {{:>6}} {{:>7}}\n", width,
-                  evidence_width, worst_width);
-  std::string text = fmt::format(fmt::runtime(row), "statement", "verdict", "evidence",
-                                 column_of_worst, "controls", "rivals", "seconds");
+  ResultTable table({words("statement"), words("verdict", 14), words("evidence"),
+                     words(column_of_worst), numbers("controls", 8), numbers("rivals", 6),
+                     numbers("seconds", 7, ".2f")});
   for (const Finding& finding : v.findings) {
-    text += fmt::format(fmt::runtime(row), finding.statement->id, verdict_word(finding),
-                        finding.lacks_data ? "--data FILE" : evidence_kinds(finding.examination),
-                        finding.lacks_data ? "" : worst(finding),
-                        finding.lacks_data ? "" : refuted(finding, finding.controls),
-                        finding.lacks_data ? "" : refuted(finding, finding.rivals),
-                        finding.lacks_data ? "" : fmt::format("{:.2f}", finding.seconds));
+    if (finding.lacks_data) {
+      table.add(finding.statement->id, verdict_word(finding), "--data FILE", "", "", "", "");
+      continue;
+    }
+    table.add(finding.statement->id, verdict_word(finding), evidence_kinds(finding.examination),
+              worst(finding), refuted(finding, finding.controls), refuted(finding, finding.rivals),
+              finding.seconds);
   }
+  std::string text = table.text();
   for (const Finding& finding : v.findings) {
-    if (!finding.failure.empty() && !finding.lacks_data) {
-      text += fmt::format("{}: {}\n", finding.statement->id, finding.failure);
-    }
-    if (finding.confirmation.attempted) {
-      text +=
-          fmt::format("{}: {}\n", finding.statement->id, confirmation_text(finding.confirmation));
-    }
-    for (const std::string& fault : finding.confirmation.faults) {
-      text += fmt::format("{}: fault of the check: {}\n", finding.statement->id, fault);
-    }
+    const bool applies = finding.verdict != Verdict::not_applicable;
+    const auto add = [&](const std::string& what) {
+      text += fmt::format("{}: {}\n", finding.statement->id, what);
+    };
+    if (!finding.failure.empty() && !finding.lacks_data) add(finding.failure);
+    if (finding.confirmation.attempted) add(confirmation_text(finding.confirmation));
+    for (const std::string& fault : finding.confirmation.faults)
+      add("fault of the check: " + fault);
     for (const Evidence& item : finding.examination.evidence) {
-      if (item.kind == EvidenceKind::report || item.verdict == Verdict::holds) continue;
-      if (finding.verdict == Verdict::not_applicable) continue;
-      text += fmt::format("{}: {}: {}: {}\n", finding.statement->id, name_of(item.verdict),
-                          item.what, numbers_text(item));
+      if (!applies || item.kind == EvidenceKind::report || item.verdict == Verdict::holds) continue;
+      add(fmt::format("{}: {}: {}", name_of(item.verdict), item.what, numbers_text(item)));
     }
     if (is_counterexample(v, finding)) {
-      text += fmt::format("{}: counterexample: {}\n", finding.statement->id,
-                          reproduction_line(v.program, finding, v.seed));
+      add("counterexample: " + reproduction_line(v.program, finding, v.seed));
     }
     if (const EvaluatedHypothesis* broken = finding.examination.broken()) {
-      text +=
-          fmt::format("{}: not applicable: '{}' is not met{}{}\n", finding.statement->id,
-                      broken->text, broken->by_how_much.empty() ? "" : ": ", broken->by_how_much);
+      add(fmt::format("not applicable: '{}' is not met{}{}", broken->text,
+                      broken->by_how_much.empty() ? "" : ": ", broken->by_how_much));
     }
     for (const EvaluatedHypothesis& h : finding.examination.hypotheses) {
-      if (h.basis != Basis::assumed || finding.verdict == Verdict::not_applicable) continue;
-      text += fmt::format("{}: assumed, not tested: {}{}{}\n", finding.statement->id, h.text,
-                          h.by_how_much.empty() ? "" : ": ", h.by_how_much);
+      if (!applies || h.basis != Basis::assumed) continue;
+      add(fmt::format("assumed, not tested: {}{}{}", h.text, h.by_how_much.empty() ? "" : ": ",
+                      h.by_how_much));
     }
     for (const Control& control : finding.same_here) {
-      text += fmt::format("{}: '{}' ({}) says the same as the claim on this instance\n",
-                          finding.statement->id, control.name, control.what_is_wrong);
+      add(fmt::format("'{}' ({}) says the same as the claim on this instance", control.name,
+                      control.what_is_wrong));
     }
+    if (!applies) continue;
     for (const auto& [control, examination] : finding.controls) {
       if (examination.verdict() == Verdict::violated) continue;
-      if (finding.verdict == Verdict::not_applicable) continue;
-      text += fmt::format("{}: control '{}' ({}) is not refuted but {}: this check is void\n",
-                          finding.statement->id, control.name, control.what_is_wrong,
-                          name_of(examination.verdict()));
+      add(fmt::format("control '{}' ({}) is not refuted but {}: this check is void", control.name,
+                      control.what_is_wrong, name_of(examination.verdict())));
     }
     for (const auto& [rival, examination] : finding.rivals) {
       if (examination.verdict() == Verdict::violated) continue;
-      if (finding.verdict == Verdict::not_applicable) continue;
-      text += fmt::format("{}: not distinguished from {}: {}\n", finding.statement->id, rival.name,
-                          rival.what);
+      add(fmt::format("not distinguished from {}: {}", rival.name, rival.what));
     }
   }
   text += fmt::format(
-      "{} hold, {} violated, {} inconclusive, {} not applicable; seed {}, false alarms "
-      "at most {:.0e} in all\n",
+      "{} hold, {} violated, {} inconclusive, {} not applicable; seed {}; false-alarm "
+      "probability at most {:.0e} over all statistical comparisons\n",
       count(v, Verdict::holds), count(v, Verdict::violated), count(v, Verdict::inconclusive),
       count(v, Verdict::not_applicable), v.seed, v.false_alarm);
-  return text;
+  return plain_text(text);
 }
 
 std::string survey_table(const Verification& v) {
-  std::size_t width = std::string_view("statement").size();
-  for (const Finding& f : v.findings) width = std::max(width, f.statement->id.size());
-  const std::string row = fmt::format(
-      "{{:<{}}} {{:>9}} {{:>7}} {{:>8}} {{:>12}} {{:>14}} {{:>6}}  {{:<22}} {{:>8}}\n", width);
-  std::string text =
-      fmt::format(fmt::runtime(row), "statement", "instances", "hold", "violated", "inconclusive",
-                  "not applicable", "power", "of the weakest control", "seconds");
+  ResultTable table({words("statement"), numbers("instances", 9), numbers("hold", 7),
+                     numbers("violated", 8), numbers("inconclusive", 12),
+                     numbers("not applicable", 14), numbers("power", 6),
+                     words("of the weakest control", 22, 2), numbers("seconds", 8, ".1f")});
   for (std::size_t i = 0; i < v.findings.size(); ++i) {
     const Statement& s = *v.findings[i].statement;
     const Survey& found = v.surveys[i];
     if (v.findings[i].lacks_data) {
-      text += fmt::format(fmt::runtime(row), s.id, "", "", "", "", "needs --data", "", "", "");
+      table.add(s.id, "", "", "", "", "needs --data", "", "", "");
       continue;
     }
     const Control* control = weakest(s.controls, found);
-    text +=
-        fmt::format(fmt::runtime(row), s.id, found.instances, found.holds, found.violated,
-                    found.inconclusive, found.not_applicable,
-                    control == nullptr ? "" : fmt::format("{:.2f}", found.power(control->name)),
-                    control == nullptr ? "" : control->name, fmt::format("{:.1f}", found.seconds));
+    table.add(s.id, found.instances, found.holds, found.violated, found.inconclusive,
+              found.not_applicable,
+              control == nullptr ? "" : fmt::format("{:.2f}", found.power(control->name)),
+              control == nullptr ? "" : control->name, found.seconds);
   }
+  std::string text = table.text();
   for (std::size_t i = 0; i < v.findings.size(); ++i) {
     const std::string& id = v.findings[i].statement->id;
     for (const auto& [hypothesis, exclusion] : v.surveys[i].broken) {
@@ -309,8 +284,11 @@ std::string survey_table(const Verification& v) {
         reproduction_line(v.program, *v.findings[i].statement, first.seed, first.point));
     text += fmt::format("  {}: {}\n", first.evidence.what, numbers_text(first.evidence));
   }
-  return text + fmt::format("instances of seed {} on; false alarms at most {:.0e} in all\n", v.seed,
-                            v.false_alarm);
+  return plain_text(text) +
+         fmt::format(
+             "instances from seed {} on; false-alarm probability at most {:.0e} over all "
+             "statistical comparisons\n",
+             v.seed, v.false_alarm);
 }
 
 std::string survey_markdown(const Verification& v) {
@@ -363,20 +341,17 @@ std::string hypothesis_table(const Verification& v) {
 }
 
 std::string audit_table(const Examination& audit) {
-  std::size_t width = 0;
-  for (const EvaluatedHypothesis& h : audit.hypotheses) width = std::max(width, h.text.size());
-  for (const Evidence& item : audit.evidence) width = std::max(width, item.what.size());
-  std::string text;
+  ResultTable table({words({}), words({}, 0, 2), words({}, 9, 2), words({}, 0, 2)});
   for (const EvaluatedHypothesis& h : audit.hypotheses) {
-    text += fmt::format("hypothesis  {:<{}}  {:<9}  {}\n", h.text, width, word_of(h.met),
-                        h.by_how_much);
+    table.add("hypothesis", plain_text(h.text), word_of(h.met), plain_text(h.by_how_much));
   }
   for (const Evidence& item : audit.evidence) {
-    text += fmt::format("conclusion  {:<{}}  {:<9}  {:.3g}{}\n", item.what, width,
-                        item.verdict == Verdict::holds ? "holds" : "fails", item.measured,
-                        item.detail.empty() ? "" : "; " + item.detail);
+    table.add("conclusion", plain_text(item.what),
+              item.verdict == Verdict::holds ? "holds" : "fails",
+              fmt::format("{:.3g}{}", item.measured,
+                          item.detail.empty() ? "" : "; " + plain_text(item.detail)));
   }
-  return text;
+  return table.text();
 }
 
 std::string verdict_details(const Verification& v) {
@@ -415,7 +390,7 @@ std::string verdict_details(const Verification& v) {
     }
     if (s.rivals.empty()) text += fmt::format("  {}\n", no_rival_text(s));
   }
-  return text;
+  return plain_text(text);
 }
 
 std::string verdict_json(const Verification& v) {
@@ -431,7 +406,7 @@ std::string verdict_json(const Verification& v) {
         if (item.verdict == Verdict::violated) found.push_back(evidence_json(item));
       }
       controls.push_back({{"name", control.name},
-                          {"what_is_wrong", control.what_is_wrong},
+                          {"what_is_wrong", plain_text(control.what_is_wrong)},
                           {"verdict", name_of(examination.verdict())},
                           {"refuted_by", found}});
     }
@@ -443,41 +418,45 @@ std::string verdict_json(const Verification& v) {
     }
     Json margin = nullptr;
     if (const Evidence* tightest = finding.examination.tightest()) {
-      margin = {{"what", tightest->what},
+      margin = {{"what", plain_text(tightest->what)},
                 {"measured", json_number(tightest->measured)},
                 {"allowed", json_number(tightest->allowed)}};
     }
     Json item{{"id", s.id},
-              {"claim", s.claim},
-              {"paper", s.paper},
+              {"claim", plain_text(s.claim)},
+              {"paper", plain_text(s.paper)},
               {"status", s.status},
               {"hypotheses", examined["hypotheses"]},
               {"verdict", name_of(finding.verdict)},
               {"evidence", examined["evidence"]},
-              {"about", s.about},
+              {"about", plain_text(s.about)},
               {"theorem", s.theorem},
               {"clauses", clauses_json(finding)},
               {"margin", margin},
               {"parameters", to_json(finding.examination.parameters)},
               {"controls", controls},
               {"rivals", rivals},
-              {"no_rival", s.no_rival},
+              {"no_rival", plain_text(s.no_rival)},
               {"confirmed", finding.confirmation.attempted ? Json(finding.confirmation.confirmed)
                                                            : Json(nullptr)},
               {"seconds", finding.seconds}};
     if (finding.confirmation.attempted) {
-      item["confirmation"] = {{"refined", finding.confirmation.refined},
-                              {"faults", finding.confirmation.faults}};
+      Json faults = Json::array();
+      for (const std::string& fault : finding.confirmation.faults)
+        faults.push_back(plain_text(fault));
+      item["confirmation"] = {{"refined", finding.confirmation.refined}, {"faults", faults}};
     }
     for (const Control& control : finding.same_here) item["same_as_claim"].push_back(control.name);
     if (finding.lacks_data) item["needs"] = "--data FILE";
     if (!v.surveys.empty() && !finding.lacks_data) {
       const Survey& found = v.surveys[i];
       item["instances"] = survey_json(v, s, found);
+      // Over instances clauses have no verdict of their own.
+      for (Json& clause : item["clauses"]) clause.erase("verdict");
       item["controls"] = Json::array();
       for (const Control& control : s.controls) {
         item["controls"].push_back({{"name", control.name},
-                                    {"what_is_wrong", control.what_is_wrong},
+                                    {"what_is_wrong", plain_text(control.what_is_wrong)},
                                     {"power", json_number(found.power(control.name))}});
       }
       item["rivals"] = Json::array();

@@ -21,15 +21,15 @@ struct Verification {
   bool of_file = false;             ///< on the user's instance, which needs no such line
 };
 
-/// What relative_margin is, in two lines.
-inline constexpr std::string_view meaning_of_margins =
-    "of an equality (allowed - measured)/allowed, of an inequality\n"
-    "and where nothing is allowed (allowed - measured)/scale; 1 for identities that hold";
-
 /// What the column off/allowed has.
 inline constexpr std::string_view meaning_of_worst =
     "how far the comparison nearest to failing is off, in units of its error bound; above 1 it is "
     "violated; negative on the right side of an inequality, below -1 where equality would not do";
+/// "symbolic, numerical", in their order.
+std::string evidence_kinds(const Examination& examination);
+/// Of share_of_allowed: "0.43", "-35", with as many digits as keep it on its side of 1; "exact" on the
+/// right side of an inequality between exact numbers.
+std::string share_text(double share);
 /// "0.61 against 0.62; off by 0.01, 0.43 of the allowed 0.023 (solver 0.02 + rounding 0.003)".
 std::string numbers_text(const Evidence& item);
 /// "confirmed by a second examination: solves in 40 digits".

@@ -15,9 +15,6 @@
 #include <string>
 #include <utility>
 
-#include "commands/host.hpp"
-#include "io/given_files.hpp"
-#include "io/input_files.hpp"
 #include "popgrad/base/interruption.hpp"
 
 namespace popgrad::python {
@@ -150,22 +147,6 @@ class Reporter {
   py::object callback_;
   std::chrono::steady_clock::time_point last_;
   std::unique_ptr<py::error_already_set> failure_;
-};
-
-/// Fills the host and the given files for one command, and empties them.
-class Surroundings {
- public:
-  Surroundings(cli::Host host, GivenFiles files) {
-    cli::host() = std::move(host);
-    given_files() = std::move(files);
-    begin_reading();
-  }
-  ~Surroundings() {
-    cli::host() = {};
-    given_files() = {};
-  }
-  Surroundings(const Surroundings&) = delete;
-  Surroundings& operator=(const Surroundings&) = delete;
 };
 
 }  // namespace popgrad::python

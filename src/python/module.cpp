@@ -97,13 +97,14 @@ py::dict call(const std::vector<std::string>& words,
   host.results = &results;
   const SignalWatch signals(main_thread);
   int status = guarded(answer, [&] {
-    const Surroundings around(std::move(host), files_of(texts, tables));
+    host.files = files_of(texts, tables);
     const py::gil_scoped_release without_lock;
-    return cli::carry_out({words, theories(), "popgrad"});
+    return cli::carry_out({words, theories(), "popgrad", &host});
   });
   answer["status"] = status;
   answer["output"] = output.text();
   answer["notes"] = notes.text();
+  answer["failure"] = std::move(results.failure);
   answer["document"] = std::move(results.document);
   answer["table"] = std::move(results.table);
   answer["run"] = py::none();

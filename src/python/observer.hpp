@@ -11,7 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/bound.hpp"
 #include "commands/options.hpp"
+#include "io/given_files.hpp"
+#include "io/input_files.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/evidence/theories.hpp"
 #include "popgrad/rungs/rung.hpp"
@@ -49,7 +52,8 @@ class Observer {
     static_cast<void>(find_rung(model_, rung_));
     GivenFiles files;
     files.texts["instance"] = instance;
-    const Surroundings around({}, std::move(files));
+    const Bound<GivenFiles> bound(files);
+    begin_reading();
     cli::CommonOptions options;
     options.theories = theories();
     options.model = model;

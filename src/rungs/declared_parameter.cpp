@@ -30,7 +30,7 @@ std::string_view default_of(const Declared& parameter, std::string_view when,
   throw std::logic_error(fmt::format("parameter {} has no default '{}'", parameter.name, when));
 }
 
-// A computed default that the declaration does not tell would be one more than it says.
+// Reject a computed default that the declaration does not document.
 template <class Declared>
 void require_told(const Declared& parameter) {
   if (parameter.otherwise.empty()) {

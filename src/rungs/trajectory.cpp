@@ -12,8 +12,8 @@ std::string describe(Ending ending) {
     case Ending::reached_end:
       return "reached the end";
     case Ending::blew_up:
-      return "a component blows up before the end, or no farther after it than its time is known; "
-             "the event says where";
+      return "a component blows up before the end, or within its time's uncertainty after it; "
+             "the event blow-up has the component and the time";
     case Ending::step_underflow:
       return "the step fell below the spacing of numbers at t; leave --method out where it is "
              "given, loosen --rtol, raise --digits, or end earlier";

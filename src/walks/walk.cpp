@@ -72,13 +72,19 @@ class RungSteps {
  public:
   using State = Vector<double>;
   RungSteps(const AnyRung<double>& rung, const WalkRequest& request, std::uint32_t run)
-      : rung_(rung), request_(request), run_(run), stepper_(request, rung) {}
-
-  [[nodiscard]] const std::vector<std::string>& columns() const {
-    return rung_.observables.columns;
+      : rung_(rung),
+        request_(request),
+        run_(run),
+        next_(request.start_step),
+        columns_(rung.observables.columns),
+        stepper_(request, rung) {
+    if (request.batch_loss) columns_.emplace_back(batch_loss_column);
   }
+
+  [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
   bool step(Vector<double>& x, Vector<double>& last, std::uint64_t step) {
     Stream stream(request_.seed, run_, step);
+    next_ = step + 1;
     if (rung_.draws.step) {
       const bool checked = walking::is_checked(request_, step, x.size());
       if (checked) last = x;
@@ -97,7 +103,10 @@ class RungSteps {
     return true;
   }
   void observe(const Vector<double>& x, double t, std::span<double> row) const {
-    rung_.observables.read(x, t, row);
+    rung_.observables.read(x, t, row.first(rung_.observables.columns.size()));
+    if (!request_.batch_loss) return;
+    Stream stream(request_.seed, run_, next_);
+    row.back() = rung_.draws.loss(x, stream, request_.batch);
   }
   [[nodiscard]] std::string divergence(const Vector<double>& x) const {
     return rung_.divergence ? rung_.divergence(x, request_.step_size, request_.batch)
@@ -110,6 +119,8 @@ class RungSteps {
   const AnyRung<double>& rung_;
   const WalkRequest& request_;
   std::uint32_t run_;
+  std::uint64_t next_;
+  std::vector<std::string> columns_;
   Stepper stepper_;
   Vector<double> slope_;
 };
@@ -147,6 +158,11 @@ std::vector<Trajectory<double>> walk(const AnyRung<double>& rung, const Vector<d
   walking::require_memory_of_rows(request, rung.observables.columns.size(), rung.dimension);
   if (request.batch > 0 && !rung.draws.sample && !rung.draws.step) {
     throw std::invalid_argument("walk: this rung draws no samples; use batch 0");
+  }
+  if (request.batch_loss && (request.batch == 0 || !rung.draws.loss)) {
+    throw InputError(
+        "popgrad: batch_loss is the loss of the samples of a step; this rung draws none, take one "
+        "that does (sgd)");
   }
   if (request.batch == 0 && !rung.field.value) {
     throw std::invalid_argument("walk: a closed form has no steps");

@@ -1,6 +1,6 @@
 # The sanitizers bring a malloc of their own.
 if(NOT POPGRAD_SANITIZE)
-  add_executable(popgrad_allocations ${CMAKE_CURRENT_LIST_DIR}/steps.cpp
+  add_executable(popgrad_allocations ${CMAKE_CURRENT_LIST_DIR}/steps.cpp ${CMAKE_CURRENT_LIST_DIR}/formulas.cpp
                                      ${CMAKE_CURRENT_LIST_DIR}/../bench/allocations.cpp)
   target_include_directories(popgrad_allocations PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR})
   target_link_libraries(popgrad_allocations PRIVATE popgrad_tool Catch2::Catch2 popgrad_warnings)

@@ -90,8 +90,8 @@ TEST_CASE("cli: a table for a README has a row a statement, with shares and powe
   CHECK(table.status == 0);
   CHECK_THAT(table.out,
              Catch::StartsWith("| statement | claim | judged on | clauses | ") &&
-                 Catch::Contains("\n| `joma.invariant-exp` | exp attention: z - ") &&
-                 Catch::Contains("\n| `joma.entropy-bounce` | nonlinear phi: entropy ") &&
+                 Catch::Contains("\n| `joma.invariant-exp` | exp attention: `z - ") &&
+                 Catch::Contains("\n| `joma.entropy-bounce` | nonlinear `phi`: entropy ") &&
                  Catch::Contains(" | 2 | 2 | 0 | 0 | 0 | 1.00 `"));
   CHECK(run_popgrad("verify joma.invariant-exp -q --markdown -").status == 2);
 }
@@ -148,6 +148,11 @@ TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
       {"run joma reduced --digits 1e99", "1e99 must be a whole number from"},
       {"run joma reduced --tempratur 2", "did you mean '--temperature'"},
       {"run joma reduced --length 3", "not read by this rung"},
+      {"run joma reduced --mu", "--mu needs a value"},
+      {"run joma reduced --v0 1 --v0 2", "--v0 is given 2 times"},
+      {"run --units 1.5 joma population", "--units 1.5 must be a whole number from"},
+      {"run topic flow --mu 1", "--mu is no option of 'run'"},
+      {"run --instance joma topic flow --T 4", "joma: cannot be read"},
       {"run joma reduced --instance " + broken, "line 1"},
       {"run joma reduced --instance " + twice, "twice"},
       {"run joma reduced --instance " + unknown, "did you mean 'mu'"},
@@ -160,12 +165,15 @@ TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
       {"figure scb-phase --Q 300", "exceeds --T 200"},
       {"figure all --instance nowhere.json", "is for one figure"},
       {"equations joma reduced --format tex", "must be text, latex, cpp, python"},
-      {"equations joma reduced --rtol 1e-3", "has no meaning here: the equation of a rung"},
+      {"equations joma reduced --rtol 1e-3",
+       "--rtol is no option of 'equations', only of run, compare, "},
       {"equations joma reduced --config " + folder.file("seed.toml", "seed = 3\n"),
-       "has no meaning here: the equation of a rung"},
-      {"compare joma flow reduced --digits 30", "is for 'run'"},
-      {"sweep joma reduced --over tau=1,2 --states", "a sweep keeps the ends of runs"},
-      {"landscape topic --runs 3", "only the end of one training"},
+       "seed.toml: line 1: key seed is not an option"},
+      {"compare joma flow reduced --digits 30", "--digits is no option of 'compare', only of run"},
+      {"sweep joma reduced --over tau=1,2 --states",
+       "--states is no option of 'sweep', only of run"},
+      {"landscape topic --runs 3",
+       "--runs is no option of 'landscape', only of run, compare, ladder, sweep"},
       {"", "no command is given"},
   };
   for (const auto& [words, expected] : cases) {
@@ -276,7 +284,7 @@ TEST_CASE("cli: a closed form says where it blows up, and a flow that it may hav
         run_popgrad("run joma " + arguments + " --delta 1 --tau 2 --save 3 -o " + out);
     CHECK(run.status == 0);
     CHECK_THAT(run.out, Catch::Contains("blow-up of v_0 at t = 1.25331413") &&
-                            Catch::Contains("the event says where"));
+                            Catch::Contains("the event blow-up has the component and the time"));
     // The time is printed to what it is known to, once.
     CHECK_THAT(run.out, !Catch::Contains("stopped at t"));
     const Json document = Json::parse(content(out));
@@ -428,7 +436,7 @@ TEST_CASE("cli: recorded runs in three formats give the same deviation", "[cli]"
   const std::string bad = folder.file("bad.csv", "t,attention_entropy\n0,1\n1,x\n");
   const Answer answer = run_popgrad("compare joma reduced --with " + bad);
   CHECK(answer.status == 2);
-  CHECK(answer.out.find("line 3, column 2") != std::string::npos);
+  CHECK(answer.out.find("line 3, column 'attention_entropy'") != std::string::npos);
 }
 
 TEST_CASE("cli: the JSON of a run has what it was run with as fields", "[cli]") {
@@ -696,6 +704,16 @@ TEST_CASE("cli: pictures of results", "[cli]") {
   CHECK(numbers[0] == 2);
   CHECK(numbers[1] == Approx(sum / 3).epsilon(1e-12));
   CHECK(numbers[3] - numbers[1] == Approx(std::sqrt(squares / 2)).epsilon(1e-6));
+  // Shares that were asked for are drawn by themselves, at marks that have room for their numbers.
+  REQUIRE(
+      run_popgrad("sweep scb sgd --T 20 --over eta=0.005,0.01,0.02,0.021,0.08 --steps 20 --runs 3 "
+                  "--success 'loss<=1' -q --plot " +
+                  (folder.path / "all").string())
+          .status == 0);
+  const std::string script = content((folder.path / "all" / "sweep-scb-sgd.gp").string());
+  CHECK_THAT(script, Catch::Contains("\npanels = 'success'\n") &&
+                         Catch::Contains("\nx_label = 'η'\n") && Catch::Contains("\"0.02\" 0.02") &&
+                         Catch::Contains("\"\" 0.021"));
   const Answer refused = run_popgrad("run joma reduced --plot x.jpg");
   CHECK(refused.status == 2);
   CHECK_THAT(refused.out, Catch::Contains("must end in .svg, .png or .pdf"));

@@ -17,9 +17,9 @@
 
 #include "base/json.hpp"
 #include "commands/commands.hpp"
+#include "commands/host.hpp"
 #include "commands/shell.hpp"
 #include "io/config_file.hpp"
-#include "io/given_files.hpp"
 #include "places.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/evidence/theories.hpp"
@@ -143,21 +143,15 @@ void check_number(const Words& begin, const std::string& name, const Json& decla
   }
 }
 
-// In memory, for the time of a test.
-struct ConfigInMemory {
-  explicit ConfigInMemory(const std::string& text) { given_files().texts["c.toml"] = text; }
-  ~ConfigInMemory() { given_files() = {}; }
-  ConfigInMemory(const ConfigInMemory&) = delete;
-  ConfigInMemory& operator=(const ConfigInMemory&) = delete;
-};
-
 // The command is not reached: the last option is refused when the configuration has been taken.
 std::string refusal_of_config(const std::string& text) {
-  const ConfigInMemory file(text);
+  cli::Host host;
+  host.files.texts["c.toml"] = text;
   try {
     cli::carry_out({{"run", "joma", "reduced", "--config", "c.toml", "-o", "x.nothing"},
                     theories(),
-                    "popgrad"});
+                    "popgrad",
+                    &host});
   } catch (const InputError& error) {
     const std::string refused = error.what();
     return refused.find("x.nothing") == std::string::npos ? refused : "";

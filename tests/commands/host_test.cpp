@@ -28,41 +28,37 @@ struct Kept {
   char* bytes = nullptr;
   std::size_t size = 0;
   cli::Results results;
+  cli::Host host;
   int reports = 0;
 
   Kept() {
-    cli::Host host;
     host.output = host.errors = ::open_memstream(&bytes, &size);
     host.progress = [this](double, const std::string&, const std::string&) { ++reports; };
     host.results = &results;
-    cli::host() = host;
   }
   ~Kept() {
-    std::fclose(cli::host().output);
+    std::fclose(host.output);
     std::free(bytes);
-    cli::host() = {};
-    given_files() = {};
   }
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
 
   [[nodiscard]] std::string text() const {
-    std::fflush(cli::host().output);
+    std::fflush(host.output);
     return {bytes, size};
   }
+  [[nodiscard]] int carry_out(std::vector<std::string> words, Theories known = theories()) const {
+    return cli::carry_out({std::move(words), known, "popgrad", &host});
+  }
 };
-
-int carry_out(std::vector<std::string> words) {
-  return cli::carry_out({std::move(words), theories(), "popgrad"});
-}
 
 }  // namespace
 
 TEST_CASE("host: a run is handed over as it is, from an instance in memory", "[cli]") {
-  const Kept kept;
-  given_files().texts["mine"] = R"({"mu": [1, 2, 3], "v0": 0.1, "tau": 3})";
-  REQUIRE(carry_out({"run", "joma", "reduced", "--instance", "mine", "--t1", "2", "--save", "5"}) ==
-          cli::success);
+  Kept kept;
+  kept.host.files.texts["mine"] = R"({"mu": [1, 2, 3], "v0": 0.1, "tau": 3})";
+  REQUIRE(kept.carry_out({"run", "joma", "reduced", "--instance", "mine", "--t1", "2", "--save",
+                          "5"}) == cli::success);
   REQUIRE(kept.results.run.has_value());
   const RunRecord<double>& run = *kept.results.run;
   REQUIRE(run.runs.size() == 1);
@@ -75,7 +71,7 @@ TEST_CASE("host: a run is handed over as it is, from an instance in memory", "[c
 
 TEST_CASE("host: what a command prints for people is what the program prints", "[cli]") {
   const Kept kept;
-  REQUIRE(carry_out({"compare", "scb", "gd", "flow", "--t1", "1", "--save", "3", "-q"}) ==
+  REQUIRE(kept.carry_out({"compare", "scb", "gd", "flow", "--t1", "1", "--save", "3", "-q"}) ==
           cli::success);
   CHECK(kept.text() == command_line::run_popgrad("compare scb gd flow --t1 1 --save 3 -q").out);
   CHECK(kept.results.run->runs.front().columns.size() >= 2);
@@ -84,19 +80,19 @@ TEST_CASE("host: what a command prints for people is what the program prints", "
 
 TEST_CASE("host: recorded runs in memory are judged like those of a file", "[cli][recorded]") {
   const std::string folder = places::sources() + "/tests/recorded/";
-  const std::vector<std::string> how{"--group",     "seed", "--clock", "lr*step",
-                                     "--eta",       "0.1",  "--batch", "8",
-                                     "--runs",      "16",   "--map",   "attention_entropy=attn_ent",
-                                     "--no-ladder", "-q"};
+  const std::vector<std::string> how{
+      "--group",     "seed", "--clock", "lr*step", "--eta", "0.1",
+      "--batch",     "8",    "--runs",  "16",      "--map", "attention_entropy=attn_ent,loss=loss",
+      "--no-ladder", "-q"};
   std::vector<std::string> words{"compare", "joma", "sgd", "--instance", folder + "joma.json",
                                  "--with"};
   const auto with = [&](const std::string& file) {
     std::vector<std::string> all = words;
     all.push_back(file);
     all.insert(all.end(), how.begin(), how.end());
-    const Kept kept;
-    given_files().tables["mine"] = read_table(folder + "data/joma.csv");
-    CHECK(carry_out(all) == cli::success);
+    Kept kept;
+    kept.host.files.tables["mine"] = read_table(folder + "data/joma.csv");
+    CHECK(kept.carry_out(all) == cli::success);
     return json_text(kept.results.run->judgement);
   };
   std::string of_file = with(folder + "data/joma.csv");
@@ -109,14 +105,14 @@ TEST_CASE("host: recorded runs in memory are judged like those of a file", "[cli
 
 TEST_CASE("host: documents, tables and grids are handed over", "[cli]") {
   const Kept kept;
-  REQUIRE(carry_out({"landscape", "topic", "--T", "4", "--tau", "2", "--v", "3", "--value",
-                     "diagonal", "--grid", "3", "--no-certificate"}) == cli::success);
+  REQUIRE(kept.carry_out({"landscape", "topic", "--T", "4", "--tau", "2", "--v", "3", "--value",
+                          "diagonal", "--grid", "3", "--no-certificate"}) == cli::success);
   CHECK(kept.results.xs.size() == 3);
   CHECK(kept.results.values.size() == 9);
   CHECK_THAT(kept.results.document, Catch::Contains(R"("schema":"popgrad/landscape/1")"));
-  REQUIRE(carry_out({"sweep", "topic", "optimum", "--over", "tau=2,4"}) == cli::success);
+  REQUIRE(kept.carry_out({"sweep", "topic", "optimum", "--over", "tau=2,4"}) == cli::success);
   CHECK_THAT(kept.results.table, Catch::StartsWith("tau,runs,ended,loss"));
-  REQUIRE(carry_out({"verify", "joma.entropy-bounce"}) == cli::success);
+  REQUIRE(kept.carry_out({"verify", "joma.entropy-bounce"}) == cli::success);
   CHECK_THAT(kept.results.document, Catch::Contains(R"("id": "joma.entropy-bounce")"));
 }
 
@@ -129,20 +125,20 @@ TEST_CASE("host: errors are thrown with the lines of the program", "[cli]") {
     std::string output = command_line::run_popgrad(line).out;
     REQUIRE_FALSE(output.empty());
     output.pop_back();
-    CHECK_THROWS_WITH(carry_out(words), Catch::Equals(output));
+    CHECK_THROWS_WITH(kept.carry_out(words), Catch::Equals(output));
   }
-  CHECK_THROWS_AS(carry_out({"run", "scb", "sgd", "--eta", "-1"}), InputError);
-  CHECK_THROWS_AS(carry_out({"run", "scb", "--no-such"}), cli::UsageError);
+  CHECK_THROWS_AS(kept.carry_out({"run", "scb", "sgd", "--eta", "-1"}), InputError);
+  CHECK_THROWS_AS(kept.carry_out({"run", "scb", "--no-such"}), cli::UsageError);
   CHECK(kept.text().empty());
 }
 
 TEST_CASE("host: it stops a run, whose part is handed over and no checkpoint written", "[cli]") {
-  const Kept kept;
+  Kept kept;
   const command_line::Folder folder;
   int looks = 0;
-  cli::host().interrupted = [&] { return ++looks > 2; };
+  kept.host.interrupted = [&] { return ++looks > 2; };
   const std::string file = folder.file("run.csv");
-  CHECK(carry_out({"run", "scb", "gd", "--steps", "1000000000", "--save", "3", "-o", file}) ==
+  CHECK(kept.carry_out({"run", "scb", "gd", "--steps", "1000000000", "--save", "3", "-o", file}) ==
         cli::numerical_failure);
   REQUIRE(kept.results.run.has_value());
   CHECK(kept.results.run->runs.front().outcome.ending == Ending::interrupted);
@@ -206,7 +202,7 @@ TEST_CASE("host: any theory may offer landscapes", "[cli]") {
   const std::string& model = all.front().model->name();
   const Kept kept;
   const auto carry_out = [&](std::vector<std::string> words) {
-    return cli::carry_out({std::move(words), all, "popgrad"});
+    return kept.carry_out(std::move(words), all);
   };
   REQUIRE(carry_out({"landscape", model, "--at", "1/2,2", "--grid", "3", "--second", "0,2"}) ==
           cli::success);
@@ -218,7 +214,10 @@ TEST_CASE("host: any theory may offer landscapes", "[cli]") {
   CHECK_THAT(kept.results.document,
              Catch::Contains(R"("depth":0,)") &&
                  Catch::Contains(R"("minimum":{"first":1.0,"second":2.0,"value":0.0})"));
-  CHECK(carry_out({"landscape", model, "two-weights", "--no-certificate"}) == cli::success);
+  CHECK(carry_out({"landscape", "--second", "0,2", model, "two-weights", "--no-certificate"}) ==
+        cli::success);
+  CHECK_THROWS_WITH(carry_out({"landscape", "topic", "--second", "0,2"}),
+                    Catch::Contains("--second is no option of 'landscape'"));
   CHECK_THROWS_WITH(carry_out({"landscape", model, "two-weight"}),
                     Catch::Contains("did you mean 'two-weights'"));
   CHECK_THROWS_WITH(carry_out({"landscape", model, "--around", "flow"}),

@@ -43,9 +43,8 @@ inline Answer call(const Words& words, int interrupted_after = -1) {
     ++answer.asked;
     return interrupted_after >= 0 && answer.asked > interrupted_after;
   };
-  cli::host() = std::move(host);
   try {
-    answer.status = cli::carry_out({words, theories(), "popgrad"});
+    answer.status = cli::carry_out({words, theories(), "popgrad", &host});
   } catch (const std::invalid_argument& error) {
     answer.status = cli::bad_input;
     answer.error = error.what();
@@ -56,7 +55,6 @@ inline Answer call(const Words& words, int interrupted_after = -1) {
     answer.status = cli::numerical_failure;
     answer.error = error.what();
   }
-  cli::host() = {};
   std::fclose(kept);
   answer.output.assign(bytes, size);
   std::free(bytes);

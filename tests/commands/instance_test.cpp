@@ -62,12 +62,13 @@ void same_evidence(const Examination& drawn, const Examination& read) {
   }
 }
 
-// At the usual knobs and at drawn ones.
+// At drawn knobs; where they give no instance that a file can hold, at the usual ones.
 void agrees_with_its_file(const Statement& s) {
   const Folder folder;
   const std::string model = s.id.substr(0, s.id.find('.'));
-  int compared = 0;
-  for (const std::uint64_t seed : {1U, 2U}) {
+  bool compared = false;
+  for (const std::uint64_t seed : {2U, 1U}) {
+    if (compared) break;
     Setting setting = quick_setting(seed);
     if (seed > 1) setting.chosen = drawn_knobs(s, seed);
     Examination drawn;
@@ -88,9 +89,9 @@ void agrees_with_its_file(const Statement& s) {
     const cli::InstanceFile file = cli::read_instance(model, path);
     file.parameters.check_names(find_model(model).parameters(), s.reads);
     same_evidence(drawn, examined_from_file(s, file));
-    ++compared;
+    compared = true;
   }
-  CHECK(compared >= 1);
+  CHECK(compared);
 }
 
 }  // namespace

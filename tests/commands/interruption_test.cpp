@@ -37,22 +37,18 @@ namespace fs = std::filesystem;
 // What a command prints is kept.
 class Printed {
  public:
-  Printed() {
-    cli::Host host;
-    host.output = host.errors = ::open_memstream(&bytes_, &size_);
-    cli::host() = host;
-  }
+  Printed() { host.output = host.errors = ::open_memstream(&bytes_, &size_); }
   ~Printed() {
-    std::fclose(cli::host().output);
+    std::fclose(host.output);
     std::free(bytes_);
-    cli::host() = {};
   }
   Printed(const Printed&) = delete;
   Printed& operator=(const Printed&) = delete;
   [[nodiscard]] std::string text() const {
-    std::fflush(cli::host().output);
+    std::fflush(host.output);
     return {bytes_, size_};
   }
+  cli::Host host;
 
  private:
   char* bytes_ = nullptr;
@@ -71,7 +67,7 @@ Ended carried_out(const std::vector<std::string>& words, std::int64_t question) 
   int status = cli::numerical_failure;
   std::string line;
   try {
-    status = cli::carry_out({words, theories(), "popgrad"});
+    status = cli::carry_out({words, theories(), "popgrad", &printed.host});
   } catch (const Stopped&) {
     line = "interrupted before there was anything";  // as the program says
   }

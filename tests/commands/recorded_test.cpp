@@ -20,7 +20,8 @@ struct Recorded {
   const char* rate;
 };
 
-constexpr Recorded joma{"joma sgd", "joma", "--map attention_entropy=attn_ent --batch 8", "0.1"};
+constexpr Recorded joma{"joma sgd", "joma", "--map attention_entropy=attn_ent,loss=loss --batch 8",
+                        "0.1"};
 // The entropy that was logged is that of softmax(z), whatever the temperature in training.
 constexpr Recorded joma_loss{"joma sgd", "joma", "--batch 8", "0.1"};
 constexpr Recorded scan_snap{"scan-snap sgd", "scan_snap", "--T 32 --batch 16", "0.5"};
@@ -30,9 +31,9 @@ constexpr Recorded scan_snap{"scan-snap sgd", "scan_snap", "--T 32 --batch 16", 
 Answer judge(const Recorded& r, const std::string& variant, const std::string& more = {}) {
   const std::string folder = places::sources() + "/tests/recorded/";
   return run_popgrad(std::string("compare ") + r.model +
-                     " --group seed --no-ladder --quiet --eta " + r.rate + " --clock '" + r.rate +
-                     "*step' --instance " + folder + r.name + ".json --with " + folder + "data/" +
-                     r.name + variant + ".csv " + r.options + " " + more);
+                     " --group seed --details --no-ladder --quiet --eta " + r.rate + " --clock '" +
+                     r.rate + "*step' --instance " + folder + r.name + ".json --with " + folder +
+                     "data/" + r.name + variant + ".csv " + r.options + " " + more);
 }
 
 // "  learning rate 0.125 +- 0.001 in place of 0.1: ..."
@@ -50,15 +51,15 @@ void check_recorded(const Recorded& r) {
   // A learning rate a quarter larger than said: what is wrong is named, with its size.
   const Answer rate = judge(r, "-other-rate");
   CHECK(rate.status == 1);
-  CHECK_THAT(rate.out, Catch::Contains("verdict: NOT consistent: "));
+  CHECK_THAT(rate.out, Catch::Contains("verdict: NOT consistent with "));
   CHECK(fitted(rate.out, "learning rate") == Approx(1.25 * std::stod(r.rate)).epsilon(0.03));
-  CHECK_THAT(rate.out, Catch::Contains("in place of " + std::string(r.rate) + ": explains them"));
+  CHECK_THAT(rate.out, Catch::Contains("instead of " + std::string(r.rate) + ": explains them"));
   // A tenth of the labels random, temperature 1.5.
   for (const char* variant : {"-label-noise", "-temperature"}) {
     CAPTURE(variant);
     const Answer other = judge(r, variant);
     CHECK(other.status == 1);
-    CHECK_THAT(other.out, Catch::Contains("verdict: NOT consistent: "));
+    CHECK_THAT(other.out, Catch::Contains("verdict: NOT consistent with "));
     // No setting is fitted that no run can have.
     CHECK_THAT(other.out, !Catch::Contains("\n  momentum -"));
   }
@@ -71,8 +72,8 @@ void check_setting(const Recorded& r, const char* variant, const std::string& se
   CAPTURE(r.name, setting);
   const Answer given = judge(r, variant, "--" + setting + " " + value);
   CHECK(given.status != 1);
-  CHECK_THAT(given.out, Catch::Contains("verdict: consistent") ||
-                            Catch::Contains("verdict: inconclusive: nothing departs"));
+  CHECK_THAT(given.out,
+             Catch::Contains("verdict: consistent") || Catch::Contains("verdict: inconclusive\n"));
   const Answer asked = judge(r, variant, "--suspect " + setting);
   CHECK(asked.status == 1);
   const double found = fitted(asked.out, setting);
@@ -130,6 +131,30 @@ TEST_CASE("recorded runs of topic: label noise and temperature are estimated",
   check_setting(topic, "-temperature", "temperature", "1.5");
 }
 
+// As printed, from a folder that looks like a clone.
+TEST_CASE("recorded runs: each recipe of the page ends in a verdict", "[cli][recorded][readme]") {
+  std::string page = content(places::sources() + "/tests/recorded/README.md");
+  const std::size_t begin = page.find("## From a log to a verdict");
+  REQUIRE(begin != std::string::npos);
+  page = page.substr(begin, page.find("\n## ", begin) - begin);
+  const Folder folder;
+  const std::string clone = "cd " + folder.path.string() + "\n";
+  REQUIRE(shell(clone + "ln -s " + places::sources() + "/tests tests; ln -s " + places::popgrad() +
+                " run")
+              .status == 0);
+  int recipes = 0;
+  for (std::size_t at = 0; (at = page.find("    ./run ", at)) != std::string::npos; ++recipes) {
+    const std::size_t end = page.find("\n\n", at);
+    const std::string command = page.substr(at, end - at);
+    const Answer answer = shell("bash " + folder.file("recipe.sh", clone + command + "\n"));
+    CAPTURE(command, answer.out);
+    CHECK(answer.status == 0);
+    CHECK_THAT(answer.out, Catch::Contains("verdict: consistent with joma sgd"));
+    at = end;
+  }
+  CHECK(recipes == 5);
+}
+
 TEST_CASE("recorded runs: formula for the clock, several files, tables and pictures",
           "[cli][recorded]") {
   const Folder folder;
@@ -138,8 +163,8 @@ TEST_CASE("recorded runs: formula for the clock, several files, tables and pictu
   CHECK(two.status == 2);  // --clock twice
   const std::string data = places::sources() + "/tests/recorded/";
   const std::string common =
-      "compare joma sgd --eta 0.1 --batch 8 --runs 16 --group seed --instance " + data +
-      "joma.json --map attention_entropy=attn_ent ";
+      "compare joma sgd --details --eta 0.1 --batch 8 --runs 16 --group seed --instance " + data +
+      "joma.json --map attention_entropy=attn_ent,loss=loss ";
   const Answer files =
       run_popgrad(common + "--clock 'lr*step' --plot " + folder.path.string() + " --with " + data +
                   "data/joma.csv," + data + "data/joma-temperature.csv -o " + table);
@@ -170,7 +195,7 @@ TEST_CASE("recorded runs: formula for the clock, several files, tables and pictu
   const auto asked = [&](const std::string& given, const std::string& says) {
     const Answer answer = run_popgrad(
         "compare joma sgd --group seed --clock 'lr*step' --map "
-        "attention_entropy=attn_ent " +
+        "attention_entropy=attn_ent,loss=loss " +
         with + given);
     CAPTURE(given, answer.out);
     CHECK(answer.status == 2);
@@ -183,7 +208,7 @@ TEST_CASE("recorded runs: formula for the clock, several files, tables and pictu
   const std::string other = folder.file("other.json", "{\"X\": [[0.5, 0.2], [0.5, 0.8]]}");
   const Answer elsewhere = run_popgrad(
       "compare joma sgd --group seed --no-ladder -q --clock 'lr*step' --map "
-      "attention_entropy=attn_ent --eta 0.1 --batch 8 --runs 8 --instance " +
+      "attention_entropy=attn_ent,loss=loss --eta 0.1 --batch 8 --runs 8 --instance " +
       other + " " + with);
   CHECK(elsewhere.status == 1);
   CHECK_THAT(elsewhere.out, Catch::Contains("another instance or start?"));
@@ -215,7 +240,7 @@ TEST_CASE("recorded runs: what is missing is said, a run that diverges departs",
     return run_popgrad(
         "compare joma sgd --no-ladder --no-events --no-fit -q --runs 16 --eta 0.1 --batch 8 "
         "--group "
-        "seed --map attention_entropy=attn_ent --instance " +
+        "seed --map attention_entropy=attn_ent,loss=loss --instance " +
         data + "joma.json --with " + file + " " + more);
   };
   using Fields = std::vector<std::string>;
@@ -226,32 +251,40 @@ TEST_CASE("recorded runs: what is missing is said, a run that diverges departs",
                                  "--clock 'lr*step' -o " + json);
   CHECK(diverged.status == 1);
   CHECK_THAT(diverged.out, Catch::Contains("runs.csv seed 2: 8 of 16 values of loss are missing"));
-  CHECK_THAT(diverged.out,
-             Catch::Contains("verdict: NOT consistent: runs.csv seed 2 diverged at t = 32: loss"));
+  CHECK_THAT(diverged.out, Catch::Contains(": runs.csv seed 2 diverged at t = 32: loss"));
   const auto loss = nlohmann::json::parse(content(json))["judgement"]["runs"][1]["observables"][1];
   CHECK(loss["observable"] == "loss");
   CHECK(loss["missing"] == 8);
   CHECK(loss["diverged"] == 32);
   CHECK(loss["first_outside"] == 32);
   const Answer gaps = judged(changed([](int k, Fields& row) {
-    row[0] = "seed " + row[0];
-    if (k == 3 || k == 4) row[3] = "";
-  }));
+                               row[0] = "seed " + row[0];
+                               if (k == 3 || k == 4) row[3] = "";
+                             }),
+                             "--clock 'lr*step' -o " + json);
   CHECK(gaps.status != 1);
-  CHECK_THAT(
-      gaps.out,
-      Catch::Contains("runs.csv seed seed 1: 2 of 16 values of attention_entropy are missing\n"));
+  const std::string missing =
+      "runs.csv seed seed 1: 2 of 16 values of attention_entropy are missing";
+  CHECK_THAT(gaps.out, Catch::Contains(missing + "\n"));
   CHECK_THAT(gaps.out, !Catch::Contains("NOT consistent"));
-  // A learning rate that the file denies, on a clock that hides it.
+  // A learning rate that the file denies, on a clock that would hide it.
   const auto half = [](int, Fields& row) {
     row[2] = "0.2";
     row[1] = std::to_string(std::stoi(row[1]) / 2);
   };
   const Answer other = judged(changed(half));
-  CHECK(other.status == 1);
-  CHECK_THAT(
-      other.out,
-      Catch::Contains("NOT consistent: lr of runs.csv seed 1 is 0.2 at t = 0, and --eta 0.1"));
+  CHECK(other.status == 2);
+  CHECK_THAT(other.out,
+             Catch::StartsWith("popgrad compare: --eta 0.1 is not the rate of the clock: "
+                               "lr of runs.csv seed 1 is 0.2 a step at t = 0; "));
+  // One that changes on the way.
+  const Answer decayed = judged(changed([](int k, Fields& row) {
+    if (k < 8) return;
+    row[2] = "0.05";
+    row[1] = std::to_string(2 * std::stoi(row[1]));
+  }));
+  CHECK(decayed.status == 2);
+  CHECK_THAT(decayed.out, Catch::Contains("is 0.05 a step at t = "));
   CHECK(judged(changed(half), "--clock 0.2*step").status != 1);
 }
 
@@ -283,14 +316,14 @@ TEST_CASE("recorded runs of scb: a query in the last position is found where que
   const std::string last = recorded("last.csv", looks + " --query_position last");
   const Answer sound = judged(free, looks);
   CHECK(sound.status != 1);
-  CHECK_THAT(sound.out, Catch::Contains("'last' would be found with 1e+02 %"));
+  CHECK_THAT(sound.out, Catch::Contains("last (power 100 %)"));
   // Three runs of which a learning rate a tenth off may not be seen: anything but a departure.
   CHECK(judged(last, looks + " --query_position last").status != 1);
   CHECK(judged(free, looks + " --query_position last --no-fit").status == 1);
   const std::string json = folder.file("judgement.json");
   const Answer found = judged(last, looks + " -o " + json);
   CHECK(found.status == 1);
-  CHECK_THAT(found.out, Catch::Contains("  query_position last in place of free: explains them\n"));
+  CHECK_THAT(found.out, Catch::Contains("Explained by query_position last instead of free."));
   const auto written = nlohmann::json::parse(content(json))["judgement"];
   const auto named = [](const auto& items) {
     return *std::find_if(items.begin(), items.end(),
@@ -308,8 +341,8 @@ TEST_CASE("recorded runs of scb: a query in the last position is found where que
   const std::string hidden = recorded("hidden.csv", away + " --query_position last");
   const Answer unseen = judged(hidden, away + " -o " + json);
   CHECK(unseen.status != 1);
-  CHECK_THAT(unseen.out, Catch::Contains("not looked for: query_position last in place of free, "
-                                         "which would be found with 0."));
+  CHECK_THAT(unseen.out, Catch::Contains("not tested: query_position last instead of free (power "
+                                         "only 0."));
   CHECK(nlohmann::json::parse(content(json))["judgement"]["unseen"][0]["power"] < 0.05);
   // Unless it is doubted.
   const Answer doubted = judged(hidden, away + " --suspect query_position");
@@ -329,7 +362,8 @@ TEST_CASE("recorded runs as wholes: what no row shows, what could be seen, what 
                 .status == 0);
     return file;
   };
-  const std::string with = "compare scb sgd --no-ladder --no-events --group run " + setting;
+  const std::string with =
+      "compare scb sgd --details --no-ladder --no-events --group run " + setting;
   const std::string honest = recorded("honest.csv", "--eta 0.02 --batch 16");
   // One run of a small batch: a tenth of the learning rate is not seen, and that is said.
   const std::string alone = recorded("alone.csv", "--eta 0.02 --batch 16", 1);
@@ -337,11 +371,22 @@ TEST_CASE("recorded runs as wholes: what no row shows, what could be seen, what 
       "compare scb sgd --no-ladder --no-events " + setting + "--clock 1 --with " + alone;
   const Answer blind = run_popgrad(with_alone);
   CHECK(blind.status == 3);
-  CHECK_THAT(blind.out, Catch::Contains("verdict: inconclusive: nothing departs, but a learning"));
+  CHECK_THAT(blind.out,
+             Catch::Contains("verdict: inconclusive\n1 run shows no departure from scb sgd "));
   // Three show it, by rows that are weighted as predicted.
   const Answer seeing = run_popgrad(with + "--clock 1 --with " + honest);
   CHECK(seeing.status == 0);
   CHECK_THAT(seeing.out, Catch::Contains("by the predicted law of a run"));
+  // What is read first: the verdict, and what would have been noticed.
+  CHECK_THAT(
+      seeing.out,
+      Catch::StartsWith("verdict: consistent with scb sgd\n3 runs agree with scb sgd at learning "
+                        "rate 0.02 and batch 16. Changes that would have been noticed: learning "
+                        "rate off by ") &&
+          Catch::Contains("\n\nsetting "));
+  CHECK_THAT(
+      run_popgrad("compare scb sgd -q --group run " + setting + "--clock 1 --with " + honest).out,
+      !Catch::Contains("expected fluctuation") && !Catch::Contains("rungs by how well"));
   // A learning rate a fifth larger, and momentum that nobody spoke of.
   const Answer rate = run_popgrad(with + "--clock 0.8333333333 --with " +
                                   recorded("rate.csv", "--eta 0.024 --batch 16"));

@@ -87,7 +87,7 @@ TEST_CASE("regimes: of recorded runs, beside those of the ensemble", "[cli][regi
   const std::string setting = " --eta 1 --batch 128 --T 128 -q ";
   REQUIRE(run_popgrad("run scan-snap sgd --seed 7 --save 101 -o " + own + setting).status == 0);
   const Answer answer =
-      run_popgrad("compare scan-snap sgd --no-ladder --clock 1 --with " + own + setting);
+      run_popgrad("compare scan-snap sgd --details --no-ladder --clock 1 --with " + own + setting);
   CHECK(answer.status == 0);
   CHECK_THAT(answer.out, Catch::Contains("t, recorded"));
   CHECK_THAT(answer.out, Catch::Contains("plateau-entry"));

@@ -40,7 +40,7 @@ TEST_CASE("frontier: a table, and a curve with its picture", "[cli]") {
   CHECK(answer.status == 0);
   CHECK_THAT(answer.out, Catch::Contains("breaks: "));
   const auto curve = folder.path / "frontier-joma.linear-growth-start.csv";
-  CHECK_THAT(content(curve.string()), Catch::StartsWith("start,failed,margin_low"));
+  CHECK_THAT(content(curve.string()), Catch::StartsWith("start,failed,of_allowed_low"));
   CHECK(std::filesystem::exists(folder.path / "frontier-joma.linear-growth-start.svg"));
   CHECK(run_popgrad("frontier joma.linear-growth --hypothesis strat").status == 2);
   const std::string start = "frontier joma.linear-growth --hypothesis start --instances 3 -q";

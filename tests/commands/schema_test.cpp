@@ -56,7 +56,7 @@ TEST_CASE("schema: documents of all commands are valid, and changed ones are not
   const std::string judged =
       "compare joma sgd --no-ladder -q --runs 16 --eta 0.1 --batch 8 --clock '0.1*step' --group "
       "seed "
-      "--map attention_entropy=attn_ent --instance " +
+      "--map attention_entropy=attn_ent,loss=loss --instance " +
       recorded + "joma.json --with " + recorded + "data/joma-other-rate.csv -o";
   const std::string degenerate =
       "verify topic.masked-frequencies -q --instance " +

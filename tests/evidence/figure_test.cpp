@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -90,22 +91,86 @@ bool takes_minutes(const std::string& name) {
   return long_ones.contains(name);
 }
 
-// Data, script and three pictures; the same bytes of data on one thread as on all.
-void is_drawn(const std::string& name) {
+std::string model_of(const FigureInfo& figure) {
+  return figure_model(theories(), figure.name).name();
+}
+
+// A small instance, of what this figure reads.
+Parameters own_instance(const FigureInfo& figure) {
+  static const std::map<std::string, Record> of_model{
+      {"joma", {{"mu", {0.7, 1.1, 1.9, 2.6, 0.7}}, {"v0", 0.02}, {"tau", 1.5}}},
+      {"scan-snap", {{"M", 5000}, {"eta_Z", 2.0}}},
+      {"scb", {{"N", 4}, {"T", 12}, {"Q", 1}}},
+      {"topic", {{"T", 3}, {"tau", 2}, {"v", 2}, {"p_m", 0.2}}}};
+  const std::vector<ParameterInfo> known = figure_parameters(theories(), figure.name);
+  Record given;
+  for (const NamedValue& one : of_model.at(model_of(figure)).entries()) {
+    const bool read = std::any_of(known.begin(), known.end(), [&](const ParameterInfo& parameter) {
+      return parameter.name == one.name;
+    });
+    if (read) given[one.name] = one.value;
+  }
+  return Parameters(figure.name, given);
+}
+
+std::string tables_in(const std::vector<fs::path>& made) {
+  std::string all;
+  for (const fs::path& path : made) {
+    if (path.extension() == ".csv") all += content(path);
+  }
+  return all;
+}
+
+// The text of each block of each table, by file and label.
+std::map<std::string, std::string> blocks_in(const std::vector<fs::path>& made) {
+  std::map<std::string, std::string> blocks;
+  for (const fs::path& path : made) {
+    if (path.extension() != ".csv") continue;
+    std::istringstream lines(content(path));
+    std::string label = path.filename().string();
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("# ")) label = path.filename().string() + ": " + line.substr(2);
+      blocks[label] += line + "\n";
+    }
+  }
+  return blocks;
+}
+
+// No panel may go on showing an example of ours.
+void shows_own_instance(const std::map<std::string, std::string>& usual,
+                        const std::map<std::string, std::string>& own) {
+  for (const auto& [label, text] : own) {
+    const auto before = usual.find(label);
+    INFO(label);
+    // Headers by themselves, and blocks without rows, are alike.
+    if (std::count(text.begin(), text.end(), '\n') <= 2) continue;
+    CHECK((before == usual.end() || before->second != text));
+  }
+}
+
+// Data, script and three pictures; other data for an instance of one's own; the same bytes of data on one
+// thread as on all.
+void is_drawn(const FigureInfo& figure) {
   const Folder folder;
-  const auto made = make_figure(theories(), request(name, folder.path));
+  FigureRequest asked = request(figure.name, folder.path);
+  auto made = make_figure(theories(), asked);
   for (const fs::path& path : made) CHECK(fs::file_size(path) > 50);
-  const fs::path stem = folder.path / name;
+  const fs::path stem = folder.path / figure.name;
   CHECK(content(stem.string() + ".svg").find("<svg") != std::string::npos);
   CHECK(content(stem.string() + ".png").substr(1, 3) == "PNG");
   CHECK(content(stem.string() + ".pdf").substr(0, 4) == "%PDF");
   const std::string script = content(stem.string() + ".gp");
-  CHECK(script.find("# Made by:  popgrad figure " + name) != std::string::npos);
+  CHECK(script.find("# Made by:  popgrad figure " + figure.name) != std::string::npos);
   if (!build::sanitized()) {
-    const std::string before = content(made.front());
-    FigureRequest again = request(name, folder.path);
-    again.jobs = 1;
-    CHECK(content(make_figure(theories(), again).front()) == before);
+    if (!figure.parameters.empty()) {
+      const auto usual = blocks_in(made);
+      asked.parameters = own_instance(figure);
+      made = make_figure(theories(), asked);
+      shows_own_instance(usual, blocks_in(made));
+    }
+    const std::string before = tables_in(made);
+    asked.jobs = 1;
+    CHECK(tables_in(make_figure(theories(), asked)) == before);
   }
   // Nothing is left of the folder in which the pictures were drawn.
   for (const fs::directory_entry& entry : fs::directory_iterator(folder.path)) {
@@ -120,7 +185,32 @@ static void register_cases() {
   for (const FigureInfo& figure : figures(theories())) {
     if (figure.needs_data || takes_minutes(figure.name)) continue;
     register_case("Figures: " + figure.name + " is drawn", "[figure][slow]",
-                  [name = figure.name] { is_drawn(name); });
+                  [figure] { is_drawn(figure); });
+  }
+}
+
+TEST_CASE("Figures: one of a given instance states its parameters", "[figure]") {
+  const Folder folder;
+  FigureRequest made = request("joma-entropy", folder.path);
+  const auto svg = [&] {
+    make_figure(theories(), made);
+    return content(folder.path / "joma-entropy.svg");
+  };
+  CHECK_THAT(svg(), !Catch::Contains("tau = 2"));
+  made.parameters = Parameters("joma", {{"mu", {1.0, 2.0}}, {"tau", 2}});
+  CHECK_THAT(svg(), Catch::Contains("mu = (1, 2), tau = 2") && Catch::Contains("seed 1"));
+}
+
+TEST_CASE("Figures: those that read no parameter refuse an instance", "[figure]") {
+  for (const FigureInfo& figure : figures(theories())) {
+    if (!figure.parameters.empty()) continue;
+    INFO(figure.name);
+    const Folder folder;
+    FigureRequest made = request(figure.name, folder.path);
+    made.parameters = Parameters(figure.name, {{"T", 6}});
+    CHECK_THROWS_WITH(make_figure(theories(), made),
+                      Catch::Contains("T is not read") && Catch::Contains("leave it out"));
+    CHECK(fs::is_empty(folder.path));
   }
 }
 
@@ -146,11 +236,7 @@ std::string data_at(const std::string& figure, const Record& parameters) {
   made.parameters = Parameters(figure, parameters);
   const auto paths = make_figure(theories(), made);
   CHECK(fs::file_size(fs::path(folder.path / figure).string() + ".svg") > 1000);
-  std::string all;
-  for (const fs::path& path : paths) {
-    if (path.extension() == ".csv") all += content(path);
-  }
-  return all;
+  return tables_in(paths);
 }
 
 }  // namespace
@@ -181,9 +267,11 @@ TEST_CASE("Figures: every parameter changes the data, and its default does not",
       {"topic-optimum", "p_m", "0.15", "0.3"},
       {"topic-optimum", "p_c", "0.1", "0.3"},
       {"topic-optimum", "p_r", "0.1", "0.3"}};
+  std::map<std::string, std::string> usual_of;
   for (const Change& change : changes) {
     INFO(change.figure << " " << change.name);
-    const std::string usual = data_at(change.figure, {});
+    std::string& usual = usual_of[change.figure];
+    if (usual.empty()) usual = data_at(change.figure, {});
     // The list of mu comes with other defaults of v0 and tau.
     if (change.name != "mu")
       CHECK(data_at(change.figure, {{change.name, change.standard}}) == usual);

@@ -41,7 +41,7 @@ TEST_CASE("a solve at two tolerances bounds its own error", "[measurement]") {
       CHECK(std::fabs(values[i].value() - exact) <= values[i].error());
       CHECK(values[i].error() < 1e5 * tolerance);
     }
-    CHECK(solved.places().back() == "t = 20");
+    CHECK(solved.places().back() == "`t = 20`");
   }
 }
 

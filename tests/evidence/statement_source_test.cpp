@@ -120,7 +120,7 @@ TEST_CASE("samples on the page about statements are from statements", "[statemen
   const std::string sources = read(places::sources() + "/theorems/joma/checks/entropy_bounce.cpp") +
                               read(places::sources() + "/tests/package/deep_linear.cpp");
   const std::string page = read(places::sources() + "/theorems/README.md");
-  static const std::regex sample(R"(```cpp\n([^`]+)```)");
+  static const std::regex sample(R"(```cpp\n((?:[^`]|`(?!``))+)```)");
   std::ptrdiff_t samples = 0;
   for (std::sregex_iterator at(page.begin(), page.end(), sample), end; at != end; ++at) {
     CAPTURE((*at)[1].str());

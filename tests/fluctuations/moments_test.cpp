@@ -53,22 +53,24 @@ Trajectory<double> predicted(const AnyRung<double>& rung, double eta, std::uint6
   return predict_moments(rung, "toy").rows(request, nullptr);
 }
 
-// Mean and variance of x after steps whose noise is one of two values, over all sequences.
-std::pair<double, double> over_all_signs(double start, double noise, double eta, int steps,
+// Mean and variance of x after steps whose noise is 0 or +-sqrt(3) deviations, with the cumulants of a normal
+// number up to the fifth, over all sequences.
+std::pair<double, double> over_all_draws(double start, double noise, double eta, int steps,
                                          const std::function<double(double)>& field) {
   double sum = 0, square = 0;
-  const auto paths = std::size_t{1} << static_cast<unsigned>(steps);
-  for (std::size_t path = 0; path < paths; ++path) {
-    double x = start;
-    for (int step = 0; step < steps; ++step) {
-      const double sign = ((path >> static_cast<unsigned>(step)) & 1U) != 0 ? 1.0 : -1.0;
-      x += eta * (field(x) + sign * noise);
+  const std::function<void(double, double, int)> go_on = [&](double x, double chance, int left) {
+    if (left == 0) {
+      sum += chance * x;
+      square += chance * x * x;
+      return;
     }
-    sum += x;
-    square += x * x;
-  }
-  const double mean = sum / static_cast<double>(paths);
-  return {mean, square / static_cast<double>(paths) - mean * mean};
+    const double next = x + eta * field(x), off = eta * noise * std::sqrt(3.0);
+    go_on(next, chance * 2 / 3, left - 1);
+    go_on(next + off, chance / 6, left - 1);
+    go_on(next - off, chance / 6, left - 1);
+  };
+  go_on(start, 1, steps);
+  return {sum, square - sum * sum};
 }
 
 }  // namespace
@@ -165,6 +167,12 @@ TEST_CASE("moments: at a kink observables have the law that they have", "[moment
     // Of a folded normal law.
     const double density = std::sqrt(2 / std::acos(-1.0)) * std::exp(-mean * mean / 2 / variance);
     const double size = deviation * density + mean * std::erf(mean / std::sqrt(2 * variance));
+    // At the kink slopes say nothing, so that there the orders differ.
+    if (std::isnan(found.rows[k][1])) {
+      CHECK(mean < deviation);
+      CHECK(std::isnan(found.rows[k][4]));
+      continue;
+    }
     CHECK(found.rows[k][1] == Approx(size).margin(0.05 * deviation));
     const double seen = found.rows[k][4];
     if (std::isnan(seen)) continue;
@@ -178,21 +186,47 @@ TEST_CASE("moments: at a kink observables have the law that they have", "[moment
   CHECK(near_the_kink > 0);
 }
 
-TEST_CASE("readings: of a product of two numbers, whose parabolas have nothing of it",
-          "[moments]") {
+TEST_CASE("readings: of a product of two numbers", "[moments]") {
   AnyRung<double> rung;
   rung.observables.columns = {"product"};
   rung.observables.read = [](const Vector<double>& x, const double&, std::span<double> row) {
     row[0] = x[0] * x[1];
   };
   const Vector<double> x{{0.3, -0.2}};
-  const Matrix<double> root = Vector<double>{{0.5, 0.8}}.asDiagonal();
-  const auto found = ObservableReadings(rung).read(x, root, Nodes::gauss, 0);
+  const Matrix<double> covariance = Vector<double>{{0.25, 0.64}}.asDiagonal();
+  const auto found = ObservableReadings(rung).read(x, covariance, {}, 0);
   CHECK(found.mean[0] == Approx(-0.06).margin(1e-12));
   const double of_lines = 0.04 * 0.25 + 0.09 * 0.64;  // x_1^2 s_0^2 + x_0^2 s_1^2
   const double of_both = 0.25 * 0.64;
-  // By 512 pairs of draws, whose share deviates by an eighth.
-  CHECK(found.variance[0] == Approx(of_lines + of_both).margin(0.4 * of_both));
+  CHECK(found.variance[0] == Approx(of_lines + of_both).epsilon(1e-6));
+}
+
+TEST_CASE("moments: of a jump that no draw crosses the deviation is left out, not the mean",
+          "[moments]") {
+  // Nodes along the first axis cross it, draws have the other numbers far from 0.
+  constexpr Index n = 10;
+  constexpr double eta = 0.1, batch = 4;
+  constexpr int steps = 20;
+  const double left = std::pow(1 - eta, 2 * steps);
+  const double deviation = eta * std::sqrt((1 - left) / batch / (1 - (1 - eta) * (1 - eta)));
+  AnyRung<double> toy =
+      problems::any_flow<double>(Vector<double>::Zero(n), [](const auto& x, auto& dx) { dx = -x; });
+  toy.observables.columns = {"jump", "first"};
+  toy.observables.read = [deviation](const Vector<double>& x, const double&,
+                                     std::span<double> row) {
+    const double others = x.tail(n - 1).cwiseAbs().maxCoeff();
+    row[0] = x[0] > 1.7 * deviation && others < 0.05 * deviation ? 1 : 0;
+    row[1] = x[0];
+  };
+  toy.draws.covariance = [](const Vector<double>&, const Matrix<double>& vectors,
+                            Matrix<double>& images) {
+    images = Vector<double>::LinSpaced(n, 1, 0.1).asDiagonal() * vectors;
+  };
+  toy.clone = [toy] { return toy; };
+  const std::vector<double> row = predicted(toy, eta, steps, static_cast<Index>(batch)).rows.back();
+  CHECK(row[3] == Approx(deviation).epsilon(1e-7));
+  CHECK(row[0] == 0);
+  CHECK(std::isnan(row[2]));
 }
 
 TEST_CASE("moments: blocks of steps are the steps", "[moments]") {
@@ -262,24 +296,74 @@ TEST_CASE("moments: exact for a linear field", "[moments]") {
 TEST_CASE("moments: neglects the orders that it says", "[moments]") {
   const std::function<double(double)> field = [](double x) { return -x - 0.8 * x * x; };
   constexpr double eta = 0.1;
-  constexpr int steps = 14;
+  constexpr int steps = 11;
   std::vector<double> of_mean, of_variance, ratio;
   for (const Index batch : {8, 16, 32, 64}) {
     const auto [mean, variance] =
-        over_all_signs(0.5, 1 / std::sqrt(static_cast<double>(batch)), eta, steps, field);
-    const Trajectory<double> found = predicted(one_number(0.5, 1.0, field), eta, steps, batch);
+        over_all_draws(0.5, 1 / std::sqrt(static_cast<double>(batch)), eta, steps, field);
+    AnyRung<double> rung = one_number(0.5, 1.0, field);
+    rung.draws.sample = nullptr;  // Draws of its own have no third cumulant.
+    // One by one: what blocks leave out is a share of what third cumulants add.
+    WalkRequest request;
+    request.step_size = eta;
+    request.steps = steps;
+    request.save_steps = {steps};
+    request.batch = batch;
+    const Prediction plain = predict_in_blocks([&] { return FollowedSteps{rung}; }, 1);
+    const Trajectory<double> found = plain.rows(request, nullptr);
     REQUIRE(found.outcome.ending == Ending::reached_end);
     of_mean.push_back(std::fabs(found.rows.back()[0] - mean));
     of_variance.push_back(std::fabs(std::pow(found.rows.back()[2], 2) / variance - 1));
     ratio.push_back(found.rows.back()[4]);
   }
   for (std::size_t i = 0; i + 1 < of_mean.size(); ++i) {
-    CHECK(std::log2(of_mean[i] / of_mean[i + 1]) == Approx(2.0).margin(0.2));
-    CHECK(std::log2(of_variance[i] / of_variance[i + 1]) == Approx(1.0).margin(0.2));
-    // What is told of the error is of the order of the error.
+    CHECK(std::log2(of_mean[i] / of_mean[i + 1]) == Approx(3.0).margin(0.4));
+    CHECK(std::log2(of_variance[i] / of_variance[i + 1]) == Approx(2.0).margin(0.4));
+    // What is reported of the error is of the order of the error.
     CHECK(std::log2(ratio[i] / ratio[i + 1]) == Approx(1.0).margin(0.2));
-    CHECK(of_variance[i] < 3 * ratio[i]);
+    CHECK(of_variance[i] < ratio[i]);
   }
+}
+
+TEST_CASE("moments: of a bend with noise from little to much, to 2 in 100 or left out",
+          "[moments]") {
+  constexpr double eta = 0.1;
+  constexpr int steps = 11;
+  int known = 0, left_out = 0;
+  for (const double bend : {-0.8, -0.4, 0.4}) {
+    const std::function<double(double)> field = [bend](double x) { return -x + bend * x * x; };
+    double deviation_before = 1;
+    for (const Index batch : {1, 2, 4, 8, 16, 32}) {
+      const auto [mean, variance] =
+          over_all_draws(0.5, 3 / std::sqrt(static_cast<double>(batch)), eta, steps, field);
+      AnyRung<double> rung = one_number(0.5, 9.0, field);
+      rung.draws.sample = nullptr;
+      rung.clone = [rung] { return rung; };
+      const Trajectory<double> found = predicted(rung, eta, steps, batch);
+      INFO("bend " << bend << " batch " << batch);
+      if (found.outcome.ending != Ending::reached_end) {
+        ++left_out;
+        continue;
+      }
+      const std::vector<double>& row = found.rows.back();
+      INFO("second_order " << row[4] << ": " << row[0] << " +- " << row[2] << ", in truth " << mean
+                           << " +- " << std::sqrt(variance));
+      if (std::isnan(row[2])) {
+        ++left_out;
+        CHECK(row[4] > 0.1);
+        CHECK((std::isnan(row[0]) || row[4] < 0.2));
+        continue;
+      }
+      ++known;
+      CHECK(row[4] < 0.2);
+      CHECK(std::fabs(row[0] - mean) < 0.02 * std::sqrt(variance));
+      CHECK(row[2] == Approx(std::sqrt(variance)).epsilon(0.02));
+      CHECK(std::sqrt(variance) < deviation_before);
+      deviation_before = std::sqrt(variance);
+    }
+  }
+  CHECK(known >= 8);
+  CHECK(left_out >= 1);
 }
 
 TEST_CASE("moments: ends at a saddle, by its own word", "[moments]") {
@@ -292,11 +376,14 @@ TEST_CASE("moments: ends at a saddle, by its own word", "[moments]") {
   CHECK_THAT(found.outcome.notes.back(), Catch::Contains("the prediction ends here"));
   CHECK(found.outcome.t_reached > 2);
   CHECK(found.outcome.t_reached < 6);
-  // The ensemble beside it: still right at the last row, and the runs part soon after.
+  // The ensemble: as predicted at the last row that has a deviation, and the runs part soon after.
   WalkRequest request;
   request.step_size = eta;
   request.steps = 1000;
-  const auto last = static_cast<std::uint64_t>(std::lround(found.t.back() / eta));
+  std::size_t row = found.rows.size() - 1;
+  while (row > 0 && std::isnan(found.rows[row][2])) --row;
+  REQUIRE(row > 0);
+  const auto last = static_cast<std::uint64_t>(std::lround(found.t[row] / eta));
   request.save_steps = {last, 1000};
   request.batch = batch;
   request.runs = 4000;
@@ -306,7 +393,7 @@ TEST_CASE("moments: ends at a saddle, by its own word", "[moments]") {
     at_last += run.rows[0][1] / 4000;
     at_end += run.rows[1][1] / 4000;
   }
-  CHECK(std::sqrt(at_last) == Approx(found.rows.back()[2]).epsilon(0.1));
+  CHECK(std::sqrt(at_last) == Approx(found.rows[row][2]).epsilon(0.05));
   CHECK(at_end == Approx(1.0).margin(0.1));
 }
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <unistd.h>
+#include <Eigen/Eigenvalues>
 
 #include <cstdint>
 #include <cstdio>
@@ -14,14 +15,27 @@
 #include <string>
 #include <vector>
 
+#include "formulas/elaborate.hpp"
+#include "formulas/print.hpp"
+#include "formulas/written.hpp"
 #include "io/config_file.hpp"
 #include "io/input_files.hpp"
+#include "io/recorded_run.hpp"
 #include "io/row_formula.hpp"
 #include "io/table.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/rungs/parameters.hpp"
+#include "scalars/linear_algebra.hpp"
+#include "tests/event_record.hpp"
 #include "theorems/scan_snap/rungs/corpus.hpp"
 #include "theorems/topic/rungs/training.hpp"
+
+// Its own unit has every scalar, which takes two minutes to compile.
+template <>
+popgrad::Vector<double> popgrad::symmetric_eigenvalues(const Matrix<double>& symmetric) {
+  return Eigen::SelfAdjointEigenSolver<Matrix<double>>(symmetric, Eigen::EigenvaluesOnly)
+      .eigenvalues();
+}
 
 namespace {
 
@@ -46,6 +60,31 @@ std::string as_file(std::string_view text, const char* suffix) {
   return path;
 }
 
+// Every column that the reader lets through, as numbers and as labels.
+void read_columns(Table table) {
+  for (std::size_t c = 0; c < table.names.size(); ++c) {
+    static_cast<void>(table.labels(c));
+    try {
+      static_cast<void>(table.numbers({c}));
+    } catch (const InputError&) {
+    }
+  }
+}
+
+// As runs, in a layout that the size of the input draws.
+void read_runs(std::string_view text) {
+  constexpr Restarts restarts[]{Restarts::refuse, Restarts::keep_last, Restarts::keep_first,
+                                Restarts::new_run};
+  const std::size_t draw = text.size();
+  RecordedLayout layout;
+  layout.restarts = restarts[draw % 4];
+  layout.runs_in_columns = draw / 4 % 2 == 1;
+  layout.clock = draw / 8 % 2 == 0 ? "`step`" : "lr*step";
+  if (draw / 16 % 2 == 1) layout.group = {"run"};
+  if (draw / 32 % 2 == 1) layout.columns["loss"] = "~.*loss";
+  static_cast<void>(read_recorded_runs({as_file(text, ".csv")}, layout, {"loss", "entropy"}));
+}
+
 void read_instance(std::string_view text) {
   const Parameters p = Parameters::parse("joma", text, "instance.json");
   for (const auto& entry : p.values().entries()) {
@@ -67,23 +106,52 @@ void read_instance(std::string_view text) {
   }
 }
 
+// What is a formula over these arrays is the same one again when it was printed.
+void read_array_formula(std::string_view text) {
+  using namespace formulas;
+  Graph graph;
+  const Dimension n{3, "n"}, d{4, "d"};
+  const Scope scope{{"n", graph.size("n", n.extent)},
+                    {"d", graph.size("d", d.extent)},
+                    {"u", graph.variable("u", {d})},
+                    {"A", graph.variable("A", {n, d})},
+                    {"B", graph.variable("B", {d, n})},
+                    {"T", graph.variable("T", {{2, ""}, {1, ""}, n})},
+                    {"i", graph.variable("i", {n}, Type::whole)},
+                    {"x", graph.variable("x", {})}};
+  const Array array = elaborate(syntax::parse(text), graph, scope);
+  const Written formula = written(array);
+  static_cast<void>(syntax::to_latex(formula.tree, formula.ranks));
+  static_cast<void>(syntax::to_cpp(formula.tree));
+  const std::string printed = syntax::to_numpy(formula.tree);
+  const Array again = elaborate(syntax::parse(printed), graph, scope);
+  // By its text: a slice may be as long in two ways, as with d = n + 1 in u[:n] and u[:d - 1].
+  if (entries(again.shape()) != entries(array.shape()) ||
+      syntax::to_numpy(written(again).tree) != printed) {
+    std::abort();
+  }
+}
+
 const std::map<std::string, std::function<void(std::string_view)>>& readers() {
   static const std::map<std::string, std::function<void(std::string_view)>> all{
-      {"csv", [](std::string_view text) { static_cast<void>(parse_csv(text, "runs.csv")); }},
-      {"jsonl",
-       [](std::string_view text) { static_cast<void>(read_table(as_file(text, ".jsonl"))); }},
-      {"npz", [](std::string_view text) { static_cast<void>(read_table(as_file(text, ".npz"))); }},
+      {"csv", [](std::string_view text) { read_columns(parse_csv(text, "runs.csv")); }},
+      {"jsonl", [](std::string_view text) { read_columns(read_table(as_file(text, ".jsonl"))); }},
+      {"npz", [](std::string_view text) { read_columns(read_table(as_file(text, ".npz"))); }},
+      {"events",
+       [](std::string_view text) {
+         const std::string records =
+             event_record::scalar(1, "loss", 0.5F) + event_record::of(std::string(text));
+         read_columns(read_table(as_file(records, ".tfevents")));
+       }},
+      {"runs", read_runs},
       {"json", read_instance},
       {"formula",
        [](std::string_view text) {
          const std::vector<std::string> columns{"step", "lr", "optim/lr"};
-         try {
-           static_cast<void>(RowFormula(
-               text, columns)([](std::size_t c) { return 0.5 + static_cast<double>(c); }));
-         } catch (const std::invalid_argument& error) {
-           throw InputError(error.what());
-         }
+         static_cast<void>(
+             RowFormula(text, columns)([](std::size_t c) { return 0.5 + static_cast<double>(c); }));
        }},
+      {"array", read_array_formula},
       {"toml",
        [](std::string_view text) { static_cast<void>(parse_config(std::string(text), "a.toml")); }},
       {"corpus",
@@ -108,9 +176,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const char* name = std::getenv("POPGRAD_FUZZ_READER");
     const auto found = readers().find(name == nullptr ? "" : name);
     if (found == readers().end()) {
-      std::fprintf(
-          stderr,
-          "POPGRAD_FUZZ_READER: one of csv, jsonl, npz, json, formula, toml, corpus, documents\n");
+      std::fprintf(stderr,
+                   "POPGRAD_FUZZ_READER: one of csv, jsonl, npz, runs, json, formula, array, "
+                   "toml, corpus, documents\n");
       std::exit(2);
     }
     return found->second;

@@ -2,14 +2,19 @@
 /// what is wrong is refused in one line of ours, and nothing else changes in silence.
 
 #include <fmt/format.h>
+#include <zlib.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <random>
 
 #include "base/json.hpp"
 #include "base/number_field.hpp"
 #include "commands/shell.hpp"
+#include "event_record.hpp"
 #include "io/input_files.hpp"
 #include "io/npz.hpp"
 #include "io/recorded_run.hpp"
@@ -98,11 +103,12 @@ std::string json_lines_of(const Texts& table, Draw& draw) {
 
 struct Reading {
   std::vector<RecordedRun> runs;
+  std::vector<std::string> notes;
   std::string refused;
 
-  // Rows that are said to lack something.
+  // Rows that are said to lack something, and what else is said.
   [[nodiscard]] std::size_t said() const {
-    std::size_t count = 0;
+    std::size_t count = notes.size();
     for (const RecordedRun& run : runs) {
       count += run.without_time;
       for (const Gaps& gaps : run.gaps) count += gaps.missing;
@@ -111,14 +117,14 @@ struct Reading {
   }
 };
 
-Reading read(const std::string& file) {
+Reading read(const std::string& file,
+             const RecordedLayout& layout = {.group = {"seed"}, .clock = "lr*step"}) {
   begin_reading();  // each is a command of its own
   Reading made;
   try {
-    RecordedLayout layout;
-    layout.group = {"seed"};
-    layout.clock = "lr*step";
-    made.runs = read_recorded_runs({file}, layout, {"loss", "entropy"});
+    RecordedFiles files = read_recorded_runs({file}, layout, {"loss", "entropy"});
+    made.runs = std::move(files.runs);
+    made.notes = std::move(files.notes);
   } catch (const InputError& error) {
     made.refused = error.what();
     check_message(made.refused);
@@ -165,13 +171,13 @@ std::vector<Mutation> mutations() {
       {"no finite number in the clock", Expected::refused, cell({step_at, 2}, no_numbers)},
       {"an empty label", Expected::refused, cell({seed_at}, {"", "nan"})},
       {"what is no number", Expected::refused, cell({step_at, 2, loss_at, entropy_at}, wrong)},
-      {"a row twice", Expected::refused,
+      {"a row twice", Expected::said,
        [](Draw& draw, Texts& table) {
          const std::size_t k = below(draw, table.rows.size());
          const std::vector<std::string> row = table.rows[k];
          table.rows.insert(table.rows.begin() + static_cast<std::ptrdiff_t>(k), row);
        }},
-      {"two rows exchanged", Expected::refused,
+      {"two rows exchanged", Expected::said,
        [](Draw& draw, Texts& table) {
          const std::size_t k = below(draw, rows_of_a_run - 1);
          std::swap(table.rows[k], table.rows[k + 1]);
@@ -310,6 +316,365 @@ TEST_CASE("arrays: NaN and inf are said, and what is no column is refused by its
   NpzArrays shorter = arrays;
   shorter[entropy_at].second.pop_back();
   CHECK_THAT(refusal(shorter), Catch::Contains("'entropy' has 15 numbers"));
+}
+
+// ---- logs as people have them ---------------------------------------------------------------
+
+namespace {
+
+using Numbers = std::vector<double>;
+
+RecordedLayout of_step() { return {.clock = "step"}; }
+
+// Refused in one line that says each of these.
+void check_refused(const Reading& made, const std::vector<std::string>& says) {
+  CAPTURE(made.notes);
+  for (const std::string& text : says) CHECK_THAT(made.refused, Catch::Contains(text));
+}
+
+// Taken, with one note that says this; none if it is empty.
+const RecordedRun& check_taken(const Reading& made, const std::string& note) {
+  CAPTURE(made.refused, made.notes);
+  REQUIRE(made.refused.empty());
+  CHECK(made.notes.size() == (note.empty() ? 0 : 1));
+  if (!note.empty()) CHECK_THAT(made.notes.at(0), Catch::Contains(note));
+  return made.runs.at(0);
+}
+
+// Rows step,loss.
+std::string rows_of(const std::vector<std::pair<int, double>>& rows) {
+  std::string text = "step,loss\n";
+  for (const auto& [step, loss] : rows) text += fmt::format("{},{}\n", step, loss);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "logs: where the time of a run goes back, the row is named and the rows that count are asked "
+    "for",
+    "[io][readers][logs]") {
+  const Folder folder;
+  const auto with = [&](const std::string& text, Restarts restarts = Restarts::refuse) {
+    RecordedLayout layout = of_step();
+    layout.restarts = restarts;
+    return read(folder.file("run.csv", text), layout);
+  };
+  const std::string resumed =
+      rows_of({{0, 9}, {10, 8}, {20, 7}, {30, 6}, {40, 5}, {20, 4}, {30, 3}, {40, 2}, {50, 1}});
+  check_refused(with(resumed), {"run.csv: line 7: step 20 after 40", "--restarts keep-last or"});
+  CHECK_THAT(with(resumed).refused, !Catch::Contains("--group"));
+  const Reading last = with(resumed, Restarts::keep_last);
+  REQUIRE(last.notes.size() == 2);
+  CHECK_THAT(last.notes[0], Catch::Contains("restarts in line 7 (step 20 after 40)"));
+  CHECK_THAT(last.notes[1], Catch::Contains("3 rows are left out"));
+  CHECK(last.runs.at(0).t == Numbers{0, 10, 20, 30, 40, 50});
+  CHECK(last.runs.at(0).values.at(0) == Numbers{9, 8, 4, 3, 2, 1});
+  CHECK(with(resumed, Restarts::keep_first).runs.at(0).values.at(0) == Numbers{9, 8, 7, 6, 5, 1});
+  const Reading both = with(resumed, Restarts::new_run);
+  REQUIRE(both.runs.size() == 2);
+  CHECK(both.runs[1].label == "run.csv from line 7");
+  CHECK(both.runs[0].last == 40);
+  CHECK(both.runs[1].values[0][2] == 4);
+  // The same rows again are a restart too.
+  check_refused(with(rows_of({{0, 9}, {10, 8}, {20, 7}, {10, 8}, {20, 7}, {30, 6}})),
+                {"line 5: step 10 after 20"});
+  // Resumed at other steps: rows of both lie between each other.
+  const std::string between =
+      rows_of({{0, 9}, {10, 8}, {20, 7}, {30, 6}, {40, 5}, {15, 4}, {25, 3}, {35, 2}, {45, 1}});
+  check_refused(with(between), {"line 7: step 15 after 40", "--restarts"});
+  CHECK(with(between, Restarts::keep_last).runs.at(0).t == Numbers{0, 10, 15, 25, 35, 45});
+  // Another run, of which only a column says so.
+  const std::string two = rows_of({{0, 9}, {10, 8}, {20, 7}, {0, 6}, {10, 5}, {20, 4}});
+  check_refused(with(two), {"line 5: step 0 after 20", "another run begins", "--group"});
+  CHECK(with(two, Restarts::new_run).runs.size() == 2);
+  // A row that was written twice is one, unless the two differ.
+  CHECK(check_taken(with(rows_of({{0, 9}, {10, 8}, {20, 7}, {20, 7}})), "joined to it: 1")
+            .values[0] == Numbers{9, 8, 7});
+  const std::string differ = rows_of({{0, 9}, {10, 8}, {20, 7}, {20, 6}});
+  check_refused(with(differ), {"line 4 and line 5 have the same step, 20, and loss is 7 and 6"});
+  CHECK(with(differ, Restarts::keep_last).runs.at(0).values[0] == Numbers{9, 8, 6});
+  CHECK(with(differ, Restarts::keep_first).runs.at(0).values[0] == Numbers{9, 8, 7});
+}
+
+TEST_CASE("logs: rows in any order are sorted, and said to be", "[io][readers][logs]") {
+  const Folder folder;
+  const auto with = [&](const std::string& text) {
+    return read(folder.file("run.csv", text), of_step());
+  };
+  const Numbers sorted{0, 10, 20, 30, 40, 50};
+  for (const std::vector<int>& steps : std::vector<std::vector<int>>{{50, 40, 30, 20, 10, 0},
+                                                                     {0, 10, 30, 20, 40, 50},
+                                                                     {30, 40, 50, 0, 10, 20},
+                                                                     {20, 50, 0, 40, 10, 30}}) {
+    std::vector<std::pair<int, double>> rows;
+    for (const int step : steps) rows.emplace_back(step, 100 - step);
+    const RecordedRun run =
+        check_taken(with(rows_of(rows)), "rows are not in order of time, first in line");
+    CHECK(run.t == sorted);
+    CHECK(run.values[0] == Numbers{100, 90, 80, 70, 60, 50});
+  }
+  check_refused(with(rows_of({{50, 1}, {40, 2}, {30, 3}, {40, 5}, {10, 4}, {0, 5}})),
+                {"line 3 and line 5 have the same step, 40, and loss is 2 and 5"});
+  // Observables that are logged in rows of their own.
+  const Reading apart = with("step,loss,entropy\n0,3,\n0,,1\n10,2,\n10,,0.5\n");
+  CHECK(check_taken(apart, "joined to it: 2, the first is line 3").t == Numbers{0, 10});
+  CHECK(apart.runs[0].gaps[0].missing + apart.runs[0].gaps[1].missing == 0);
+}
+
+TEST_CASE("logs: columns that nobody named are not read, those named only once",
+          "[io][readers][logs]") {
+  const Folder folder;
+  const std::string table =
+      "\"Name\",,step,note,note,loss,entropy,\"Created\"\n"
+      "calm-sea-1,0,0,a,,3,1,2024-04-06T03:17:05.000Z\n"
+      "calm-sea-1,1,10,\"b, c\",,2,x,2024-04-06T03:17:05.000Z\n";
+  const std::string file = folder.file("table.csv", table);
+  RecordedLayout layout = of_step();
+  check_refused(read(file, layout), {"table.csv: line 3, column 'entropy': 'x' is not a number"});
+  layout.columns["loss"] = "loss";
+  CHECK(check_taken(read(file, layout), "").columns == std::vector<std::string>{"loss"});
+  layout.group = {"Name"};
+  CHECK(read(file, layout).runs.at(0).label == "table.csv Name calm-sea-1");
+  layout.columns["loss"] = "note";
+  check_refused(read(file, layout), {"column note is there twice"});
+  // By a regular expression that one name matches as a whole.
+  for (const auto& [pattern, says] : std::vector<std::pair<std::string, std::string>>{
+           {"~los.", ""},
+           {"~los", "matches none of"},
+           {"~note|loss", "it matches note, note, loss"},
+           {"~(", "no regular expression"}}) {
+    layout.columns["loss"] = pattern;
+    if (says.empty())
+      check_taken(read(file, layout), "");
+    else
+      check_refused(read(file, layout), {"--map loss=" + pattern, says});
+  }
+  // Names that no formula could have.
+  layout = {.columns = {{"loss", "train/my loss"}}, .clock = "`optim/lr` * `Step 1`"};
+  CHECK(check_taken(
+            read(folder.file("names.csv", "optim/lr,Step 1,train/my loss\n0.5,0,3\n0.5,4,2\n"),
+                 layout),
+            "")
+            .t == Numbers{0, 2});
+  layout.clock = "`optim/lr";
+  check_refused(read(folder.file("names.csv"), layout), {"a ` is missing"});
+  // Thousands of columns, of which a message has the first ones.
+  std::string names = "step", row = "0";
+  for (int k = 0; k < 5000; ++k) {
+    names += fmt::format(",weight/{}", k);
+    row += ",text";
+  }
+  layout = of_step();
+  layout.columns["loss"] = "weight/4999x";
+  const std::string wide = folder.file("wide.csv", names + ",loss\n" + row + ",1\n");
+  check_refused(read(wide, layout), {"weight/4999"});
+  CHECK(read(wide, layout).refused.size() < 1000);
+  layout.columns["loss"] = "loss";
+  check_taken(read(wide, layout), "");
+}
+
+TEST_CASE("logs: columns RUN - METRIC, as a chart of W&B is exported", "[io][readers][logs]") {
+  const Folder folder;
+  const std::string file =
+      folder.file("chart.csv",
+                  "\"Step\",\"sea - 1 - train/loss\",\"sea - 1 - train/loss__MIN\",\"sea - 1 - "
+                  "train/loss__MAX\",\"hill-2 - train/loss\",\"lake-3 - val/loss\"\n"
+                  "\"0\",\"3\",\"3\",\"3\",\"4\",\"\"\n\"1\",\"2\",\"2\",\"2\",\"\",\"1\"\n\"2\","
+                  "\"1\",\"1\",\"1\",\"NaN\",\"\"\n");
+  RecordedLayout layout{.columns = {{"loss", "train/loss"}}, .clock = "Step"};
+  check_refused(read(file, layout), {"column train/loss is not there", "--runs-in-columns"});
+  layout.runs_in_columns = true;
+  const Reading made = read(file, layout);
+  CHECK(check_taken(made, "").label == "chart.csv sea - 1");
+  REQUIRE(made.runs.size() == 2);
+  CHECK(made.runs[0].values[0] == Numbers{3, 2, 1});
+  CHECK(made.runs[1].label == "chart.csv hill-2");
+  CHECK(made.runs[1].gaps[0].rows == 2);  // a row of other runs is none of it
+  CHECK(made.runs[1].gaps[0].diverged == 2.0);
+  layout.columns["loss"] = "test/loss";
+  check_refused(read(file, layout), {"no column RUN - METRIC"});
+  layout.columns["loss"] = "loss";
+  check_refused(read(folder.file("plain.csv", "Step,loss\n0,1\n1,1\n"), layout),
+                {"it has Step, loss"});
+}
+
+TEST_CASE("logs: JSON lines as Python writes them", "[io][readers][logs]") {
+  const Folder folder;
+  const std::string lines =
+      "{\"step\": 0, \"tag\": \"NaN \\\" Infinity\"}\n{\"step\": 1, \"loss\": 3, \"ok\": "
+      "true}\n{\"step\": 2, \"loss\": NaN}\n"
+      "{\"step\": 3, \"loss\": null}\n{\"loss\": 1, \"step\": 4, \"weights\": [1, NaN]}\n";
+  // By content where the suffix says nothing.
+  for (const char* name : {"run.jsonl", "run.log"}) {
+    const Reading made = read(folder.file(name, lines), of_step());
+    const Gaps& gaps = check_taken(made, "").gaps.at(0);
+    CHECK(gaps.rows == 5);
+    CHECK(gaps.missing == 3);
+    CHECK_FALSE(gaps.diverged);
+  }
+  const Reading ends =
+      read(folder.file("run.jsonl", lines + "{\"step\": 5, \"loss\": -Infinity}\n"), of_step());
+  CHECK(check_taken(ends, "").gaps.at(0).diverged == 5.0);
+  RecordedLayout layout = of_step();
+  layout.columns["loss"] = "ok";
+  check_refused(read(folder.file("run.jsonl"), layout),
+                {"line 2, column 'ok': 'true' is not a number"});
+  check_refused(read(folder.file("run.jsonl", "{\"step\": 0, \"loss\": NaNs}\n"), of_step()),
+                {"row 1"});
+}
+
+TEST_CASE("logs: rows in one JSON document", "[io][readers][logs]") {
+  const Folder folder;
+  const std::string rows =
+      "[\n  {\"step\": 0, \"loss\": 3},\n  {\"loss\": NaN, \"step\": 1},\n  {\"step\": 2}]";
+  for (const std::string& text :
+       {rows, "{\n  \"epoch\": 1.0,\n  \"log_history\": " + rows + "\n}\n"}) {
+    const Reading made = read(folder.file("trainer_state.json", text), of_step());
+    const Gaps& gaps = check_taken(made, "").gaps.at(0);
+    CHECK(gaps.rows == 3);
+    CHECK(gaps.missing == 2);
+  }
+  RecordedLayout layout = of_step();
+  layout.columns["loss"] = "text";
+  check_refused(read(folder.file("t.json", "[{\"step\": 0, \"text\": \"a\"}]"), layout),
+                {"row 1, column 'text': 'a' is not a number"});
+  for (const char* text : {"[1]", "{\n\"step\": 0}", "{\n\"log_history\": 1}"}) {
+    check_refused(
+        read(folder.file("t.json", text), of_step()),
+        {"must be an array of objects, an object with one as log_history, or JSON lines"});
+  }
+  check_refused(read(folder.file("t.json", "[{\"step\": 0},\n"), of_step()), {"line 2"});
+}
+
+TEST_CASE("logs: a group that is written once a run holds for the rows below",
+          "[io][readers][logs]") {
+  const Folder folder;
+  const RecordedLayout layout{.group = {"seed"}, .clock = "step"};
+  const auto with = [&](const std::string& rows) {
+    return read(folder.file("run.csv", "seed,step,loss\n" + rows), layout);
+  };
+  const Reading made = with("a,0,3\n,1,2\nb,0,4\n,1,1\n");
+  check_taken(made, "seed is empty in 2 rows, the first in line 3: taken from the row above");
+  REQUIRE(made.runs.size() == 2);
+  CHECK(made.runs[1].label == "run.csv seed b");
+  CHECK(made.runs[1].values[0] == Numbers{4, 1});
+  // Rows of two runs by turns: what is filled in contradicts itself.
+  check_refused(with("a,0,3\nb,0,4\n,1,2\n,1,1\n"), {"line 4 and line 5 have the same step"});
+  // A column that has every label but one, and one that begins without.
+  check_refused(with("a,0,3\na,1,2\n,2,2\n"),
+                {"is empty in line 4", "'a' in line 3 is not the first"});
+  check_refused(with(",0,3\na,1,2\n"), {"--group seed is empty in line 2"});
+  // The same numbers under two seeds.
+  const Reading copies = with("1,0,3\n1,1,2\n2,0,3\n2,1,2\n3,0,4\n3,1,2\n");
+  check_taken(copies, "run.csv seed 2: has the same numbers as run.csv seed 1 and is left out");
+  CHECK(copies.runs.size() == 2);
+}
+
+TEST_CASE("logs: separators, decimal commas and headers are taken as they are, or refused",
+          "[io][readers][logs]") {
+  const Folder folder;
+  const auto with = [&](const std::string& text) {
+    return read(folder.file("run.csv", text), of_step());
+  };
+  const Reading german = with("\xEF\xBB\xBFstep;lr;loss\r\n0;1;3,5\r\n2;1;2,5e-05\r\n");
+  REQUIRE(german.refused.empty());
+  REQUIRE(german.notes.size() == 2);
+  CHECK_THAT(german.notes[0], Catch::EndsWith("fields are separated by ';'"));
+  CHECK_THAT(german.notes[1], Catch::EndsWith("the comma in loss is taken for a decimal one"));
+  CHECK(german.runs[0].values[0] == Numbers{3.5, 2.5e-5});
+  CHECK(check_taken(with("step\tloss, mean\tloss\n0\tx\t3\n2\ty\t1\n"), "separated by tabs").t ==
+        Numbers{0, 2});
+  CHECK(check_taken(with("step,\"a;b\",loss\n0,1,3\n2,1,1\n"), "").t == Numbers{0, 2});
+  // With both separators every line has as many fields as the header.
+  check_refused(with("step;loss, mean\n0;3,5\n2;2,5\n"),
+                {"line 1: fields may be separated by ',' or by ';'"});
+  check_refused(with("step;loss\n0,3\n2,2\n"), {"line 2: has 1 fields, and the header 2"});
+  // Commas that may be between thousands, and some that are.
+  check_refused(with("step;loss\n0;1,234\n2;3\n"),
+                {"'1,234' (line 2, column 'loss') may have a decimal comma"});
+  check_refused(
+      with("step;loss\n0;1,5\n1.000;3\n"),
+      {"'1,5' (line 2, column 'loss') has a comma and '1.000' (line 3, column 'step') a point"});
+  check_refused(with("step;loss\n0;1,234,567\n2;3\n"),
+                {"line 2, column 'loss': '1,234,567' is not a number"});
+  check_refused(with("step;loss\n0;1.234,5\n2;3\n"),
+                {"line 2, column 'loss': '1.234,5' is not a number"});
+  CHECK(with("step;loss\n0;3,125\n2;0,125\n").runs.at(0).values[0] == Numbers{3.125, 0.125});
+  // Headers: none, and one that is written again where a run goes on.
+  check_refused(with("0,3\n1,2\n"),
+                {"line 1: has numbers (0, ...) where the names of the columns should be"});
+  CHECK(check_taken(with("step,loss\n0,3\n\nstep,loss\n1,2\n"), "left out: 1, the first is line 4")
+            .t == Numbers{0, 1});
+  // Lines are those of the file.
+  check_refused(with("step,note,loss\n0,\"a\nb\",3\n\n1,c,x\n"), {"line 5, column 'loss': 'x'"});
+  check_refused(with("step,loss\n0,\"3\n"), {"a quoted field is not closed"});
+}
+
+TEST_CASE("logs: packed files, and files of programs that are no tables", "[io][readers][logs]") {
+  const Folder folder;
+  const std::string text = rows_of({{0, 3}, {1, 2}});
+  const std::string packed = folder.file("run.csv.gz");
+  gzFile file = gzopen(packed.c_str(), "wb");
+  REQUIRE(gzwrite(file, text.data(), static_cast<unsigned>(text.size())) ==
+          static_cast<int>(text.size()));
+  gzclose(file);
+  CHECK(check_taken(read(packed, of_step()), "").values[0] == Numbers{3, 2});
+  const std::string bytes = command_line::content(packed);
+  check_refused(read(folder.file("cut.csv.gz", bytes.substr(0, bytes.size() - 9)), of_step()),
+                {"no complete gzip file"});
+  check_refused(read(folder.file("run-1.wandb", "x"), of_step()), {"scan_history()", ".to_csv("});
+}
+
+TEST_CASE("event files of TensorBoard are read", "[io][readers]") {
+  const Folder folder;
+  std::string bytes;
+  for (int step = 0; step < 3; ++step) {
+    bytes += event_record::scalar(step, "loss", 3.0F - static_cast<float>(step), step > 1);
+    if (step != 1) bytes += event_record::scalar(step, "lr", 0.5F);
+  }
+  // The first bytes of every event file: the length of "brain.Event:2" with its time.
+  const std::string version =
+      event_record::of("\x09" + std::string(8, '\0') + "\x1A\x0D" + "brain.Event:2");
+  CHECK(version.substr(8, 4) == "\xA3\x7F\x4B\x22");
+  const std::string image =
+      event_record::of(std::string("\x2A\x07\x0A\x05\x0A\x01i\x22", 8) + '\0');
+  const std::string run = folder.file("events.out.tfevents.1", version + image + bytes);
+  const Table table = read_table(run);
+  CHECK(table.names == std::vector<std::string>{"step", "wall_time", "loss", "lr"});
+  CHECK(table.columns[0] == Numbers{0, 1, 2});
+  CHECK(table.columns[1] == Numbers{1700000000.5, 1700000001.5, 1700000002.5});
+  CHECK(table.columns[2] == Numbers{3, 2, 1});
+  CHECK(std::isnan(table.columns[3][1]));
+  CHECK(table.unread.at("i") == "holds no scalars");
+  CHECK(check_taken(read(run, of_step()), "").values[0] == Numbers{3, 2, 1});
+
+  // A run that still writes; a file that is damaged; something else under such a name.
+  check_taken(
+      read(folder.file("tfevents.2", version + bytes.substr(0, bytes.size() - 3)), of_step()),
+      "is not complete and is left out");
+  std::string damaged = bytes;
+  damaged[damaged.size() - 20] ^= 1;
+  check_refused(read(folder.file("tfevents.3", damaged), of_step()),
+                {"does not have its checksum"});
+  check_refused(read(folder.file("tfevents.4", "step,loss\n0,1\n1,2\n"), of_step()),
+                {"at byte 0", "does not have its checksum"});
+  check_refused(read(folder.file("tfevents.5", version), of_step()), {"holds no rows"});
+  check_refused(read(folder.file("tfevents.6", event_record::of("\x2A\x7F")), of_step()),
+                {"no event of TensorBoard"});
+
+  // A folder is a run, whose files follow one another.
+  const std::string logs = (folder.path / "logs").string(), first = logs + "/first";
+  std::filesystem::create_directories(first);
+  check_refused(read(logs, of_step()), {"is a directory without event files"});
+  std::filesystem::rename(run, first + "/tfevents.1");
+  std::ofstream(first + "/tfevents.2") << event_record::scalar(3, "loss", 0.5F);
+  for (const std::string& name : {first, first + "/"}) {
+    const RecordedRun run_of_folder = check_taken(read(name, of_step()), "");
+    CHECK(run_of_folder.values[0] == Numbers{3, 2, 1, 0.5});
+    CHECK(run_of_folder.label == "first");
+  }
+  check_refused(read(logs, of_step()), {"each folder of those is a run: give --with " + first});
 }
 
 TEST_CASE("a run has diverged where its numbers end", "[io][readers]") {
@@ -457,20 +822,25 @@ TEST_CASE("formulas over the columns of a row", "[io][readers]") {
   CHECK(value("optim/lr*step") == 1);
   CHECK(value("optim / lr*step") == 64);
   CHECK(value("x y + 1") == 4);
-  CHECK(value("-2^2") == -4);
-  CHECK(value("2^3^2") == 512);
-  CHECK(value("2^-1") == 0.5);
+  CHECK(value("-2**2") == -4);
+  CHECK(value("2**3**2") == 512);
+  CHECK(value("2**-1") == 0.5);
   CHECK(value("7-4-2") == 1);
   CHECK(value("sqrt(step)/(1+lr)") == Approx(4.0 / 3));
   CHECK(value("1e-320*0+step") == 4);
   CHECK(value("floor(2.7)+abs(-1)+exp(0)+log(1)") == 4);
   for (const char* text :
-       {"", "lr*", "lr steps", "lr**step", "(lr", "lr)", "2lr", "steps", "factorial(step)",
+       {"", "lr*", "lr steps", "lr^step", "(lr", "lr)", "2lr", "steps", "factorial(step)",
         "lr,step", "1e999", "log", "log()", "*lr", "lr;step"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(RowFormula(text, columns), std::invalid_argument);
   }
-  for (const char* deep : {"(", "-", "log(", "2^"}) {
+  CHECK(value("where(step > 3, lr, 0)*max(step, 1)") == 2);
+  CHECK_THROWS_WITH(RowFormula("lr^2", columns),
+                    Catch::Contains("column 3: '^' is no operation here: write **"));
+  CHECK_THROWS_WITH(RowFormula("stepp*2", columns), Catch::Contains("did you mean 'step'?"));
+  CHECK_THROWS_WITH(RowFormula("lr*ones(2)", columns), Catch::Contains("an array of shape (2,)"));
+  for (const char* deep : {"(", "-", "log(", "2**"}) {
     std::string text;
     for (int k = 0; k < 10'000; ++k) text += deep;
     CHECK_THROWS_WITH(RowFormula(text + "step", columns),
@@ -482,7 +852,7 @@ TEST_CASE("formulas over the columns of a row", "[io][readers]") {
     const std::size_t a = below(draw, 9) + 1, b = below(draw, 9) + 1, c = below(draw, 9) + 1;
     const auto x = static_cast<double>(a), y = static_cast<double>(b), z = static_cast<double>(c);
     CHECK(value(fmt::format("{}-{}*step/{}", a, b, c)) == x - y * 4 / z);
-    CHECK(value(fmt::format("({}-{})*-step^{}", a, b, c)) == (x - y) * -std::pow(4, z));
+    CHECK(value(fmt::format("({}-{})*-step**{}", a, b, c)) == (x - y) * -std::pow(4, z));
     std::string letters;
     for (std::size_t k = 0; k < 12; ++k) letters += one_of(draw, std::string("lrstep()+-*/^12. e"));
     try {

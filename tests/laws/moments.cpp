@@ -138,10 +138,13 @@ TEST_CASE("laws: moments are those of many runs", "[law][unsanitized]") {
   longer_scan_snap["T"] = "32";
   const Record longer_topic{{"T", "3"},   {"tau", "2"}, {"v", "2"},
                             {"d_a", "2"}, {"N", "100"}, {"sigma", "0.3"}};
+  Record warmer_scb = scb;
+  warmer_scb["temperature"] = "1.5";
   constexpr std::uint32_t count = 1500;
   for (const Training& training :
        {Training{"joma", joma, 0.05, 100, 16}, Training{"scan-snap", scan_snap, 0.05, 100, 16},
-        Training{"scb", scb, 0.05, 80, 32}, Training{"topic", topic, 0.2, 100, 64},
+        Training{"scb", scb, 0.05, 80, 32}, Training{"scb", warmer_scb, 0.1, 80, 16},
+        Training{"topic", topic, 0.2, 100, 64},
         Training{"scan-snap", longer_scan_snap, 0.1, 100, 16},
         Training{"topic", longer_topic, 0.2, 60, 32}, Training{"joma", joma, 0.02, 100, 16, 0.7},
         Training{"scb", scb, 0.02, 80, 32, 0.5}}) {

@@ -70,7 +70,7 @@ constexpr Knob small = logarithmic_knob("u0", "V W at the start, over s", 1e-4, 
 constexpr Knob late = logarithmic_knob("t", "when it is measured, over 1/s", 0.05, 40, 2);
 constexpr Knob accuracy = whole_knob("accuracy", "digits of the solves", 6, 13, 10);
 
-constexpr Hypothesis small_start{"s > u0"};
+constexpr Hypothesis small_start{"`s > u0`"};
 
 double tolerance_of(const Setting& setting) { return std::pow(10, -setting.value(accuracy)); }
 
@@ -98,7 +98,7 @@ void measure_mode(const Setting& setting, Examination& it) {
   for (const double t : run.times()) {
     closed.emplace_back(law.s / (1 + (law.s / law.u0 - 1) * std::exp(-2 * law.s * t)));
   }
-  it.judge(equal("u along the flow", run.along(mode), closed)
+  it.judge(equal("`u` along the flow", run.along(mode), closed)
                .at(run.places())
                .unless(a_thousandth, times(1.001)));
 }
@@ -117,7 +117,7 @@ void measure_balance(const Setting& setting, Examination& it) {
   const std::vector<Quantity> at_start = run.all_at(0, balance);
   double largest = 0;
   for (const Quantity& entry : at_start) largest = std::max(largest, std::abs(entry.value()));
-  it.judge(equal("W W' - V'V, by entries", run.all_at(1, balance), at_start)
+  it.judge(equal("`W W' - V'V`, by entries", run.all_at(1, balance), at_start)
                .in_units_of(largest)
                .unless(a_thousandth, times(1.001)));
 }
@@ -132,7 +132,7 @@ void measure_steepest(const Setting& setting, Examination& it) {
   };
   const double end = std::log(law.s / law.u0) / law.s;
   const Quantity largest = largest_along(forget_type(law), end, tolerance_of(setting), slope);
-  it.judge(equal("largest u'", largest, law.s * law.s / 2).unless(a_thousandth, times(1.001)));
+  it.judge(equal("largest `u'`", largest, law.s * law.s / 2).unless(a_thousandth, times(1.001)));
 }
 
 // u = s/2 at t = ln(s/u0 - 1)/(2 s)
@@ -140,7 +140,7 @@ void measure_event(const Setting& setting, Examination& it) {
   const auto law = law_of(setting, it);
   const double half = std::log(law.s / law.u0 - 1) / (2 * law.s);
   const auto events = events_of(forget_type(law), 2 * half, tolerance_of(setting));
-  it.judge(equal("time of u = s/2", events.at(0).time, half).unless(a_thousandth, times(1.001)));
+  it.judge(equal("time of `u = s/2`", events.at(0).time, half).unless(a_thousandth, times(1.001)));
 }
 
 // The mean of a step of SGD is the step of descent.
@@ -160,7 +160,7 @@ void measure_noise(const Setting& setting, Examination& it) {
   for (Index i = 0; i < moved.rows(); ++i) {
     moved(i, 0) = runs[std::size_t(i)].states[0][0] - rung.initial[0];
   }
-  it.judge(equal("mean step of W_11", sample_moments(moved, setting.false_alarm).mean,
+  it.judge(equal("mean step of `W_11`", sample_moments(moved, setting.false_alarm).mean,
                  std::sqrt(law.u0) * (1 - law.u0 / law.s))
                .of_kind(EvidenceKind::statistical)
                .unless(a_thousandth, times(1.001)));
@@ -203,17 +203,17 @@ int main(int argc, char** argv) {
              .meaning = "of the target",
              .standard = "0.01",
              .range = at_least(0)}}),
-       .statements = {statement("deep-linear.mode", "u' = 2 u (s - u)", measure_mode,
+       .statements = {statement("deep-linear.mode", "`u' = 2 u (s - u)`", measure_mode,
                                 {strength, small, late, accuracy}),
-                      statement("deep-linear.balance", "W W' - V'V is conserved", measure_balance,
+                      statement("deep-linear.balance", "`W W' - V'V` is conserved", measure_balance,
                                 {strength, small, late, accuracy}),
-                      statement("deep-linear.steepest", "u' <= s^2/2", measure_steepest,
+                      statement("deep-linear.steepest", "`u' <= s^2/2`", measure_steepest,
                                 {strength, small, accuracy}),
-                      statement("deep-linear.event", "u = s/2 at ln(s/u0 - 1)/(2 s)", measure_event,
-                                {strength, small, accuracy}),
+                      statement("deep-linear.event", "`u = s/2` at `ln(s/u0 - 1)/(2 s)`",
+                                measure_event, {strength, small, accuracy}),
                       statement("deep-linear.noise", "a step is unbiased", measure_noise,
                                 {strength, small}, EvidenceKind::statistical),
-                      statement("deep-linear.limit", "u grows at 2 s", measure_limit,
+                      statement("deep-linear.limit", "`u` grows at `2 s`", measure_limit,
                                 {strength, small, accuracy})}});
   return popgrad::main(argc, argv, all);
 }

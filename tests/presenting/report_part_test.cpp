@@ -23,7 +23,7 @@ namespace {
 Statement small_statement() {
   Statement s;
   s.id = "model.claim";
-  s.claim = "alpha_V < 1";
+  s.claim = "`alpha_V < 1`";
   s.paper = "a paper";
   s.status = "derived here";
   return s;
@@ -99,13 +99,13 @@ TEST_CASE("report page: what is missing is said, dead links are text", "[report]
   CHECK_THAT(whole, Catch::Contains("<dt>From earlier runs</dt><dd>1 figures: "));
 }
 
-TEST_CASE("margin picture: evidence inside, controls outside", "[report]") {
+TEST_CASE("margin picture: evidence within, controls beyond what is allowed", "[report]") {
   const Statement statement = small_statement();
   Finding finding = finding_of(statement);
   const std::string picture = margin_picture(finding);
-  CHECK_THAT(picture, Catch::Contains("<title>inside by 50 %</title>") &&
-                          Catch::Contains("<title>inside by 1e+02 %</title>") &&
-                          Catch::Contains("<title>outside by 99 times what is allowed</title>"));
+  CHECK_THAT(picture, Catch::Contains("<title>off by 0.5 of the allowed</title>") &&
+                          Catch::Contains("<title>off by 0 of the allowed</title>") &&
+                          Catch::Contains("<title>off by 1e+02 times the allowed</title>"));
   CHECK_THAT(picture, Catch::Contains("control <code>doubled</code>") &&
                           !Catch::Contains("not-wanted") && !Catch::Contains("a number"));
   // A control that passes, evidence that fails.
@@ -118,24 +118,30 @@ TEST_CASE("margin picture: evidence inside, controls outside", "[report]") {
   CHECK(margin_picture(finding).empty());
 }
 
-TEST_CASE("report: no plain formulas in the running text of any statement or erratum", "[report]") {
+TEST_CASE("report: formulas of statements, errata, figures and observables are marked",
+          "[report]") {
   const auto check = [](const std::string& text) {
     INFO(text);
     const std::string left = running_text(math_html(text));
-    CHECK(left.find('_') == std::string::npos);
-    CHECK(left.find('^') == std::string::npos);
-    CHECK(left.find('*') == std::string::npos);
+    CHECK(left.find_first_of("_^*=`") == std::string::npos);
     CHECK(left.find("&lt;") == std::string::npos);
+    CHECK(left.find("&gt;") == std::string::npos);
   };
   for (const Theory& theory : theories()) {
     for (const Statement& s : theory.statements) {
       check(s.claim);
+      check(s.about);
       check(s.paper);
+      check(s.no_rival);
       for (const Hypothesis& h : s.hypotheses) {
         check(std::string(h.text));
         check(std::string(h.why));
       }
       for (const Control& control : s.controls) check(std::string(control.what_is_wrong));
+      for (const Rival& rival : s.rivals) {
+        check(std::string(rival.what));
+        check(std::string(rival.fits));
+      }
     }
     for (const Erratum& e : theory.errata) {
       for (const std::string& text :
@@ -144,14 +150,20 @@ TEST_CASE("report: no plain formulas in the running text of any statement or err
       }
     }
     for (const FigureMaker& maker : theory.figures) check(maker.info.title);
+    check(theory.model->notation());
+    for (const SharedObservable& one : observables_of(*theory.model)) {
+      for (const std::string& text : {one.info.formula, one.info.range, one.info.meaning})
+        check(text);
+    }
   }
 }
 
 TEST_CASE("observables: notation in paragraphs, formulas in blocks", "[report]") {
   const std::string html = paragraphs_html(
-      "\nAt all times, of a `b_c`, *also* late:\n\n    R = z^2     linear\n\nOf max |z_l|.\n");
-  CHECK_THAT(html, Catch::Contains(
-                       "<p>At all times, of a <code>b_<wbr>c</code>, <em>also</em> late:</p>"));
+      "\nAt all times, of a `b_c`, `also-late`:\n\n    `R = z^2`     linear\n\nOf max `|z_l|`.\n");
+  CHECK_THAT(
+      html, Catch::Contains("<p>At all times, of a <math><msub><mi>b</mi><mi>c</mi></msub></math>, "
+                            "<code>also-late</code>:</p>"));
   CHECK_THAT(html,
              Catch::Contains("<table class=\"formulas\">") && Catch::Contains("<td>linear</td>"));
   CHECK_THAT(html, Catch::Contains("<mo>|</mo><msub><mi>z</mi><mi>l</mi></msub><mo>|</mo>"));

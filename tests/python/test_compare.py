@@ -12,9 +12,9 @@ import popgrad
 
 recorded = pathlib.Path(__file__).resolve().parents[1] / "recorded"
 how = {"eta": 0.1, "batch": 8, "clock": "0.1*step", "group": ["seed"], "runs": 32,
-       "map": {"attention_entropy": "attn_ent"}}
+       "map": {"attention_entropy": "attn_ent", "loss": "loss"}}
 words = ["--eta=0.1", "--batch=8", "--clock=0.1*step", "--group=seed", "--runs=32",
-         "--map=attention_entropy=attn_ent", "-q"]
+         "--map=attention_entropy=attn_ent,loss=loss", "-q"]
 
 
 def columns_of(path):
@@ -100,7 +100,7 @@ def test_labels_may_be_texts_or_whole_numbers_beyond_doubles():
     close = {**columns, "seed": (2**60 + columns["seed"].astype(np.int64))}
     assert theory.compare("sgd", run=close, **short).verdict == plain.verdict
     texts["seed"] = np.array([None if k == 3 else "a" for k in range(len(columns["seed"]))], dtype=object)
-    with pytest.raises(popgrad.Error, match="--group seed is empty in row 4"):
+    with pytest.raises(popgrad.Error, match="--group seed is empty in line 5"):
         theory.compare("sgd", run=texts, **short)
 
 

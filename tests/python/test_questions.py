@@ -122,7 +122,7 @@ def test_results_draw_themselves():
     assert len(panels[0].collections) == 1  # the band
     verdicts = popgrad.verify("joma.entropy-bounce")
     marks = verdicts.plot().lines
-    assert len(marks) == len(verdicts[0].evidence) + 1  # and the line at 0
+    assert len(marks) == len(verdicts[0].evidence) + 1  # and the line at 1
     assert len(theory.compare("gd", "flow", t1=1, save=3).plot()) > 3
     landscape = popgrad.theory("topic", T=4, tau=2, v=3).landscape(value="diagonal", grid=4)
     star = landscape.plot().lines[0]
@@ -193,12 +193,18 @@ def test_samples_of_the_readme(tmp_path, monkeypatch, capsys):
     pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
     samples = re.findall(r"```python\n(.*?)```", (source / "README.md").read_text(), re.S)
-    assert len(samples) == 2
+    assert len(samples) == 3
     exec(compile(samples[0], "README.md", "exec"), {})
     assert capsys.readouterr().out == "holds True\n"
-    pytest.importorskip("torch", reason="PyTorch is not installed (Debian: python3-torch): the second "
+    assert len(samples[1].splitlines()) <= 20
+    exec(compile(samples[1], "README.md", "exec"), {})
+    judged = capsys.readouterr().out
+    assert judged.startswith("departs ") and "\nholds 0." in judged and " 3 of 3 controls refuted\n" in judged
+    rate = re.search(r"^learning rate (\S+) (\S+) explains the runs$", judged, re.M)
+    assert abs(float(rate[1]) - 0.11) < 2 * float(rate[2]) < 0.01
+    pytest.importorskip("torch", reason="PyTorch is not installed (Debian: python3-torch): the third "
                                         "sample is not run")
-    exec(compile("import torch; torch.manual_seed(1)\n" + samples[1], "README.md", "exec"), {})
+    exec(compile("import torch; torch.manual_seed(1)\n" + samples[2], "README.md", "exec"), {})
     assert "verdict: consistent" in capsys.readouterr().out
 
 

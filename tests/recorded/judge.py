@@ -24,7 +24,7 @@ FOLDER = pathlib.Path(__file__).parent
 WAYS = {"prediction": [], "ensemble": ["--ensemble"]}
 # Model, file name, rate, and how the runs of data/ were made and logged.
 RECORDED = [
-    ("joma", "joma", 0.1, ["--batch", "8", "--map", "attention_entropy=attn_ent"]),
+    ("joma", "joma", 0.1, ["--batch", "8", "--map", "attention_entropy=attn_ent,loss=loss"]),
     ("scan-snap", "scan_snap", 0.5, ["--batch", "16", "--T", "32"]),
     ("scb", "scb", 0.01, ["--batch", "64"]),
     ("topic", "topic", 0.5, ["--batch", "16"]),

@@ -203,7 +203,7 @@ LossLandscape attention_weights() {
           .at = attention_loss,
           .whole_rungs = {"flow", "two-stage", "gd", "sgd"},
           .whole = whole_loss,
-          .check = "python3 tests/check_certificate.py FILE.json"};
+          .check = "python3 theorems/topic/tests/check_certificate.py FILE.json"};
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,8 +29,10 @@ struct Trial {
   /// The claim was missed and a second examination did not see it again: inconclusive, a fault of
   /// the statement.
   bool unconfirmed = false;
-  double margin = 0;  ///< relative; NaN where nothing was decided
-  std::string what;   ///< the evidence nearest to failing
+  double margin = 0;  ///< relative, what the search descends on; NaN where nothing was decided
+  /// share_of_allowed of the comparison nearest to failing, as `verify` has it; NaN where there is none.
+  double of_allowed = std::numeric_limits<double>::quiet_NaN();
+  std::string what;  ///< that comparison
 };
 
 struct SearchRequest {

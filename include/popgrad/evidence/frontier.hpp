@@ -32,8 +32,9 @@ struct FrontierInstance {
   /// The value of the knob at which the conclusion first fails, from bisection; infinite where it
   /// holds to the far end, NaN where it could not be decided.
   double fails_at = std::numeric_limits<double>::quiet_NaN();
-  std::string what;             ///< the evidence that fails there
-  std::vector<double> margins;  ///< relative, at the values of the scan
+  std::string what;  ///< the evidence that fails there
+  /// share_of_allowed, at the values of the scan; infinite where an identity fails.
+  std::vector<double> of_allowed;
 };
 
 struct Frontier {

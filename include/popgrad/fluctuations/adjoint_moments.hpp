@@ -19,8 +19,8 @@
 ///   |s|^2 / E|d|^2
 ///   E|f''(d, d)/2|^2 / E|J d|^2
 ///   |E tr Sigma(x + d) - tr Sigma(x)| / tr Sigma(x), by draws
-/// and above 1/2 the prediction ends; X_sd is not a number where X is shifted by more than half of
-/// it. A saved law is x, s and the d. Cost of a step 35 evaluations of f and 16 draws; of a row 2 n
+/// and above 1/2 the prediction ends. X and X_sd are not numbers where it is above 1/5 or X is
+/// shifted by more than half of X_sd. A saved law is x, s and the d. Cost of a step 35 evaluations of f and 16 draws; of a row 2 n
 /// observations, k steps of descent, and for an observable and block some 4 evaluations and a product
 /// with Sigma. Memory 64 n, n times the observables, and the names of a saved law. Derived here.
 

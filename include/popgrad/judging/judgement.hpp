@@ -89,12 +89,6 @@ struct RungScore {
   std::vector<std::string> left_out;  ///< parameters given that it does not read
 };
 
-/// A learning rate that the clock was made of and that is not the one that the run is said to have.
-struct ContradictingRate {
-  std::string run;
-  RecordedRate rate;
-};
-
 struct Judgement {
   /// `visible_with_more` is of so many more runs.
   static constexpr double more_runs = 5;
@@ -122,7 +116,8 @@ struct Judgement {
   bool predicted_weights = false;  ///< rows weighted by the predicted law of a run
   double neglected = 0;  ///< largest bias of a test by the prediction, in deviations of a run
   std::vector<FittedSetting> fits;  ///< where something departs
-  std::optional<ContradictingRate> contradiction;
+  /// Runs that depart agree with the rung if their `loss` is that of the minibatch (batch_loss).
+  bool fits_batch_loss = false;
   bool fits_interrupted = false;
 
   [[nodiscard]] bool consistent() const;

@@ -78,6 +78,9 @@ template <class T>
 struct Draws {
   /// Mean of the field over one minibatch of the given size.
   std::function<void(const Vector<T>& x, Vector<T>& slope, Stream& stream, Index batch)> sample;
+  /// Mean loss of the minibatch that `sample` draws from an equal stream, as training code logs it before the
+  /// step. Empty where nothing is sampled.
+  std::function<double(const Vector<T>& x, Stream& stream, Index batch)> loss;
   /// Expectation of `sample`, where it is not the field: finite sequences bias a field that is not
   /// linear in them. Empty where it is, and for any scalar but double.
   std::function<void(const Vector<T>& x, Vector<T>& slope)> mean;
@@ -223,6 +226,13 @@ AnyRung<typename F::Scalar> forget_type(F flow) {
   if constexpr (Walk<F>) {
     any.draws.sample = [shared](const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) {
       shared->sample_rhs(x, dx, stream, batch);
+    };
+  }
+  if constexpr (std::same_as<T, double> && requires(const Vector<T>& x, Stream& stream) {
+                  { shared->batch_loss(x, stream, Index{1}) } -> std::convertible_to<double>;
+                }) {
+    any.draws.loss = [shared](const Vector<T>& x, Stream& stream, Index batch) {
+      return shared->batch_loss(x, stream, batch);
     };
   }
   if constexpr (std::same_as<T, double>) any.draws.add_law_of(shared);

@@ -24,6 +24,9 @@ struct Optimiser {
   double damping = 1e-8;               ///< epsilon of Adam
 };
 
+/// The loss of the minibatch before its step, as training code logs it; after the last step of a minibatch more.
+inline constexpr const char* batch_loss_column = "batch_loss";
+
 struct WalkRequest {
   double step_size = 0;                   ///< learning rate eta > 0; clock t = eta * step
   std::uint64_t steps = 0;                ///< after the start
@@ -35,6 +38,8 @@ struct WalkRequest {
   std::uint32_t runs = 1;
   int jobs = 0;  ///< threads; 0: all cores. The result does not depend on it
   bool keep_states = false;
+  /// A last column, batch_loss: mean loss of the minibatch of the next step, before it.
+  bool batch_loss = false;
   std::uint64_t start_step = 0;  ///< to go on from a checkpoint
   Vector<double> start_memory;   ///< of the optimiser, to go on; empty: as at the start
   /// Called now and then with the fraction done; returns true to stop (Ending::interrupted).

@@ -246,9 +246,7 @@ def call(words: list[str], make: Callable[[dict[str, Any]], Made], *,
             raise kind(answer["error"])
         raise NumericalError(answer["error"], partial())
     if answer["status"] == 4:
-        lines = [line for line in answer["notes"].splitlines() if "made by:" not in line]
-        why = [line for line in lines if "stopped" in line] or lines or ["popgrad: stopped"]
-        raise NumericalError(why[-1], partial())
+        raise NumericalError(answer["failure"] or "popgrad: stopped", partial())
     return make(answer)
 
 

@@ -65,18 +65,21 @@ def run(made: "_results.Run", columns: Optional[Sequence[str]], axes: Any) -> An
 
 def verdicts(made: "_results.Verdicts", axes: Any) -> Any:
     panel = _one(axes)
+    if axes is None:
+        panel.figure.set_size_inches(6, 1.2 + 0.22 * len(made))
     for row, statement in enumerate(made):
         for evidence in statement.get("evidence", []):
-            margin = evidence.get("margin")
+            share, margin = evidence.get("of_allowed"), evidence.get("margin")
             if margin is None:
                 continue
+            if share is None:  # an identity, or nothing is allowed
+                share = 0.0 if margin >= 0 else 2.0
             # Violations may be by any factor: what counts is the side.
-            panel.plot(max(margin, -1.0), row, "o",
+            panel.plot(min(max(share, -1.0), 2.0), row, "o",
                        color=_marks.get(evidence["verdict"], "tab:grey"), alpha=0.7)
-    panel.axvline(0, color="black", linewidth=0.8)
+    panel.axvline(1, color="black", linewidth=0.8)
     panel.set_yticks(range(len(made)), [s["id"] for s in made])
-    panel.set(xlabel="relative margin of each piece of evidence (below 0: violated)",
-              xlim=(-1.05, 1.05))
+    panel.set(xlabel="off/allowed (above 1: violated)", xlim=(-1.1, 2.1))
     panel.invert_yaxis()
     return panel
 
@@ -105,21 +108,21 @@ def comparison(made: "_results.Comparison", axes: Any) -> Any:
             if times:
                 panel.axvline(min(times), color="tab:red", linewidth=0.8)
         panel.set(title=name, xlabel="t")
-    panels[0].legend(fontsize="small")
+        panel.legend(fontsize="small")
     return panels
 
 
 def searches(made: "_results.Searches", axes: Any) -> Any:
     panel = _one(axes)
     for search in made:
-        margins = np.array([np.nan if trial["margin"] is None else trial["margin"]
-                            for trial in search["trials"]], dtype=float)
+        shares = np.array([np.nan if trial.get("of_allowed") is None else trial["of_allowed"]
+                           for trial in search["trials"]], dtype=float)
         name = search["id"] + (f" against {search['control']}" if search["control"] else "")
-        points = panel.plot(margins, ".", markersize=3, alpha=0.5)[0]
-        panel.plot(np.fmin.accumulate(margins) if len(margins) else margins,
+        points = panel.plot(shares, ".", markersize=3, alpha=0.5)[0]
+        panel.plot(np.fmax.accumulate(shares) if len(shares) else shares,
                    color=points.get_color(), label=name)
-    panel.axhline(0, color="black", linewidth=0.8)
-    panel.set(xlabel="trial", ylabel="relative margin (below 0: falsified)")
+    panel.axhline(1, color="black", linewidth=0.8)
+    panel.set(xlabel="trial", ylabel="off/allowed (above 1: falsified)")
     panel.set_yscale("symlog", linthresh=1e-3)
     panel.legend(fontsize="small")
     return panel

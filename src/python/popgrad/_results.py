@@ -263,7 +263,7 @@ class Verdicts(Result):
         return _pandas().DataFrame(rows, columns=header)
 
     def plot(self, axes: Any = None) -> Any:
-        """The relative margin of every piece of evidence, a row a statement. Returns the axes."""
+        """Off/allowed of every piece of evidence, a row a statement. Returns the axes."""
         return _plots.verdicts(self, axes)
 
     def _repr_html_(self) -> str:
@@ -367,14 +367,14 @@ class Searches(Result):
         return f"<popgrad.Searches: {len(self.falsified)} of {len(self)} falsified>"
 
     def to_pandas(self) -> Any:
-        """A row a trial: id, control, seed, verdict, margin, what, and the knobs."""
+        """A row a trial: id, control, seed, verdict, margin, of_allowed, what, and the knobs."""
         return _pandas().DataFrame([
             {"id": s["id"], "control": s["control"],
              **{k: v for k, v in trial.items() if k != "point"}, **trial["point"]}
             for s in self.searches for trial in s["trials"]])
 
     def plot(self, axes: Any = None) -> Any:
-        """The margin of every trial, and the smallest so far. Returns the axes."""
+        """Off/allowed of every trial, and the largest so far. Returns the axes."""
         return _plots.searches(self, axes)
 
     def _repr_html_(self) -> str:

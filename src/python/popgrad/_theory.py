@@ -145,8 +145,10 @@ class Theory:
         .jsonl file, or a list of these; columns with the names of observables are compared. How the
         runs were made has to be said: eta, batch, clock (time as a formula over the columns, such as
         "lr*step"); group=["seed"] distinguishes runs in one table, map={"loss": "train_loss"} names
-        columns. Further: level, resolution, suspect, runs (of the ensemble, default 64), fresh_starts,
-        no_ladder. Without ``clock`` the clock is fitted and nothing is judged: ``verdict`` is None and
+        columns, and only these observables are compared then. Further: restarts ("keep-last", ...),
+        runs_in_columns, level, resolution, suspect, runs (of the ensemble, default 64), fresh_starts.
+        details=True adds every test, run and observable, regimes and the other rungs to ``text``;
+        no_ladder=True leaves out the other rungs. Without ``clock`` the clock is fitted and nothing is judged: ``verdict`` is None and
         ``text`` has the deviations.
 
         Throws Error for bad input, NumericalError where the rung cannot be run.
@@ -232,7 +234,7 @@ class Theory:
               seed: Optional[int] = None, jobs: Optional[int] = None, output: Optional[Path] = None,
               progress: Progress = None, **options: Any) -> Table:
         """A rung over a grid of parameters: over={"tau": [2, 4, 8], "eta": "0.01:1:5"}, a list of values
-        or LOW:HIGH:COUNT, even in the logarithm. success=["loss<=0.1"] adds shares of runs,
+        or LOW:HIGH:COUNT, equally spaced in the logarithm. success=["loss<=0.1"] adds shares of runs,
         first=["loss<=0.1"] times; output="sweep.csv" makes it resumable. A row a cell."""
         options = _chosen(locals(), "rung", "over")
         words = self._words("sweep", [rung], {**options, "over": dict(over)})

@@ -27,7 +27,7 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 class Watch:
     """Records a training run and judges it against SGD of the theory, while it goes on.
 
-        watch = popgrad.Watch(name, instance, eta=0.01, batch=64, on_departure=tell)
+        watch = popgrad.Watch(name, instance, eta=0.01, batch=64, on_departure=report)
         for step in range(2001):
             if step % 40 == 0:
                 watch.log_state(step, A=A, B=B)    # or watch.log(step, loss=...)
@@ -39,8 +39,8 @@ class Watch:
     options of ``popgrad compare`` (optimiser, momentum, suspect, fresh_starts, ...), which also makes
     every judgement: this class keeps rows and asks.
 
-    ``on_departure(comparison, step)`` is called once, at the first look at which the rows logged so far
-    depart; it may raise to end the training. Looks are taken when ``first_look`` rows are there and
+    ``on_departure(comparison, step)`` is called once, at the first check that finds the rows logged so
+    far to depart; it may raise to end the training. Looks are taken when ``first_look`` rows are there and
     whenever their number has grown by the factor ``growth``. Look k has the share 6/(pi k)^2 of
     ``level``, so that a run of the theory is called departing with probability at most ``level``, however
     many looks there are. Without a callback none are taken. A look costs a little more than ``runs``

@@ -73,7 +73,7 @@ Comparison flow_in_logarithms(const ReducedInstance<double>& instance) {
   std::vector<double> times;
   for (std::size_t k = 0; k < logs.size(); ++k) times.push_back(logs.state(k)[d]);
   const Solved flow(forget_type(ReducedFlow<double>(instance)), times, tolerance);
-  Comparison same = equal("ln(delta(0)/delta) along the flow, all weights");
+  Comparison same = equal("`ln(delta(0)/delta)` along the flow, all weights");
   for (std::size_t k = 0; k < times.size(); ++k) {
     const Quantity time = logs.at(k, [d](const Vector<double>& y) { return y[d]; });
     const Vector<double> v = weights_after(instance, logs.state(k));
@@ -90,7 +90,7 @@ Comparison flow_in_logarithms(const ReducedInstance<double>& instance) {
       const double rate =
           std::exp(v.reshaped(d, instance.units()).row(l).squaredNorm() / instance.tau);
       const auto own = [l](const Vector<double>& y) { return y[l]; };
-      same.add(fmt::format("weight {} of token {}, s = {:.3g}", i / d, l, times[k]), measured,
+      same.add(fmt::format("weight {} of token {}, `s = {:.3g}`", i / d, l, times[k]), measured,
                logs.at(k, own) + mapped(time, 0, rate));
     }
   }

@@ -29,10 +29,11 @@ below its end. For linear phi nothing changes.)",
                 .false_version = "no-bounce",
                 .knobs = knobs_of_attended_unit()};
 
-const Clause scaled_argument = sheet.clause("exp attention: v' = a o G(a o v)");
-const Clause ends = sheet.clause("a unit ends at v^2 = (tau/2) W(2 mu^2/tau), mu the zero of G");
-const Clause last_rates =
-    sheet.clause("at rates (1 + w) e^w, w = 2 v^2/tau, and not e^{w/2} as by Eqn 10 about its end");
+const Clause scaled_argument = sheet.clause("exp attention: `v' = a o G(a o v)`");
+const Clause ends =
+    sheet.clause("a unit ends at `v^2 = (tau/2) W(2 mu^2/tau)`, `mu` the zero of `G`");
+const Clause last_rates = sheet.clause(
+    "at rates `(1 + w) e^w`, `w = 2 v^2/tau`, and not `e^{w/2}` as by Eqn 10 about its end");
 const Clause comes_back =
     sheet.clause("its attention entropy falls below that of its end and comes back");
 
@@ -40,34 +41,35 @@ const Hypothesis one_unit =
     sheet.assume(by_construction("exp attention, one unit", "the unit is made so"));
 const Hypothesis own_classes = sheet.assume(one_token_a_class);
 const Hypothesis tied_logits = sheet.assume(tied_start);
-const Hypothesis open_gate = sheet.assume("phi' > 0 on the way");
+const Hypothesis open_gate = sheet.assume("`phi' > 0` on the way");
 const Hypothesis below_ends = sheet.assume("equal starts, below all ends");
 
-const Control eqn_10 = sheet.control("eqn-10", "Eqn 10: ends at mu, rates exp(mu^2/tau)");
+const Control eqn_10 = sheet.control("eqn-10", "Eqn 10: ends at `mu`, rates `exp(mu^2/tau)`");
 const Control still_attention =
-    sheet.control("still-attention", "rates e^w in place of (1 + w) e^w");
+    sheet.control("still-attention", "rates `e^w` in place of `(1 + w) e^w`");
 const Control half_argument =
-    sheet.control("half-argument", "W(mu^2/tau) in place of W(2 mu^2/tau)");
+    sheet.control("half-argument", "`W(mu^2/tau)` in place of `W(2 mu^2/tau)`");
 const Control larger_rate = sheet.control("rate", "rates 10 % larger");
 const Control no_bounce = sheet.control("no-bounce", "the entropy never falls below its end");
 
 const Rival own_end =
-    sheet.rival("own-end", "Eqn 10 with the unit's own end for mu: rates e^{w/2}", "clock");
+    sheet.rival("own-end", "Eqn 10 with the unit's own end for `mu`: rates `e^{w/2}`", "clock");
 
 void prove(Examination& it) {
   it.judge(scaled_argument,
-           identity("v' = a o G(a o v), T z' = v o v', the query's weight alike", [] {
+           identity("`v' = a o G(a o v)`, `T z' = v o v'`, the query's weight alike", [] {
              return attention_scales_argument(true);
            }).unless(eqn_10, [] {
                return attention_scales_argument(false);
-             }).with("two tokens, two classes, phi = tanh, generic symbols"));
-  it.judge(last_rates,
-           identity("rung attended: zero at a v = mu, rate (1 + w) e^w there, w = 2 v^2/tau", [] {
-             return attended_linearisation(
-                 [](const Expression& w) { return Expression((1 + w) * GiNaC::exp(w)); });
-           }).unless(still_attention, [] {
-             return attended_linearisation([](const Expression& w) { return GiNaC::exp(w); });
-           }));
+             }).with("two tokens, two classes, `phi` = tanh, generic symbols"));
+  it.judge(
+      last_rates,
+      identity("rung attended: zero at a `v = mu`, rate `(1 + w) e^w` there, `w = 2 v^2/tau`", [] {
+        return attended_linearisation(
+            [](const Expression& w) { return Expression((1 + w) * GiNaC::exp(w)); });
+      }).unless(still_attention, [] {
+        return attended_linearisation([](const Expression& w) { return GiNaC::exp(w); });
+      }));
 }
 
 std::vector<Quantity> over_first(std::vector<Quantity> values) {
@@ -91,7 +93,7 @@ ReducedInstance<double> eqn_10_about(const AttendedUnit& unit, const Vector<doub
 void judge(const AttendedUnit& unit, const AttendedEnd& end, Examination& it) {
   const double tau = unit.tau;
   std::vector<std::string> places;
-  for (const double mu : unit.target) places.push_back(fmt::format("mu = {:.4g}", mu));
+  for (const double mu : unit.target) places.push_back(fmt::format("`mu = {:.4g}`", mu));
   const auto of_tokens = [&](const auto& formula) {
     std::vector<Quantity> values;
     for (const double mu : unit.target) values.emplace_back(formula(mu));
@@ -112,13 +114,13 @@ void judge(const AttendedUnit& unit, const AttendedEnd& end, Examination& it) {
                      .at(places)
                      .unless(eqn_10, of_tokens([](double mu) { return mu; }))
                      .unless(half_argument, of_tokens(of_half)));
-  it.judge(last_rates, equal("late rate of ln(1/|delta|) over h", end.rate, rates)
+  it.judge(last_rates, equal("late rate of `ln(1/|delta|)` over `h`", end.rate, rates)
                            .at(places)
                            .unless(eqn_10, rates_by_eqn_10)
                            .unless(still_attention, of_tokens(exp_w))
                            .unless(larger_rate, times(1.1)));
   it.judge(last_rates,
-           equal("late ratio of ln(1/|delta|) to that of the weakest token", over_first(end.rate),
+           equal("late ratio of `ln(1/|delta|)` to that of the weakest token", over_first(end.rate),
                  over_first(rates))
                .at(std::vector(places.begin() + 1, places.end()))
                .unless(eqn_10, over_first(rates_by_eqn_10))
@@ -130,7 +132,7 @@ void judge(const AttendedUnit& unit, const AttendedEnd& end, Examination& it) {
                      .unless(eqn_10, attention_entropy(unit.target, tau)));
   it.judge(
       comes_back,
-      equal("how far the attention entropy of the trained unit comes back, by v' = a o G(a o v)",
+      equal("how far the attention entropy of the trained unit comes back, by `v' = a o G(a o v)`",
             rebound(unit, end), rebound_by_law(unit, at_end, end.time))
           .unless(no_bounce, 0.0)
           .against(own_end, instead([&] {
@@ -148,11 +150,11 @@ void examine(const Setting& setting, Examination& it) {
              fmt::format("{:.3g} of it is spread over all", unit.mixing));
   it.require(tied_logits, -unit.offset, fmt::format("off by {:.3g}", unit.offset));
   it.require(open_gate, unit.least_gate > 0,
-             fmt::format("at least {:.3g} at the start and at mu", unit.least_gate));
+             fmt::format("at least {:.3g} at the start and at `mu`", unit.least_gate));
   const double start = unit.training.weights.maxCoeff();
   const double least_end = attended_fixed_point(unit.target[0], unit.tau);
   it.require(below_ends, least_end - start,
-             fmt::format("v(0) = {:.4g}, least end {:.4g}", start, least_end));
+             fmt::format("`v(0) = {:.4g}`, least end {:.4g}", start, least_end));
   judge(unit, train(unit), it);
 }
 

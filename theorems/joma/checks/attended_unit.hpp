@@ -16,7 +16,7 @@
 namespace popgrad::joma::checks {
 
 inline constexpr Hypothesis one_token_a_class{"every class has one token"};
-inline constexpr Hypothesis tied_start{"z(0) = v(0)^2/(2T)"};
+inline constexpr Hypothesis tied_start{"`z(0) = v(0)^2/(2T)`"};
 
 struct AttendedUnit {
   ClassInstance<double> training;

@@ -21,17 +21,18 @@ and along it, for every one of any number of units, since they share a,
                 .knobs = {tau, token_count},
                 .reads = "reduced"};
 
-const Clause same_orbit = sheet.clause("softmax reduced flow = exp orbit on dt = sum a dt_exp");
-const Clause logarithms = sheet.clause("nonlinear phi: sum ln(|delta(0)|/|delta|) = t");
-const Clause ways = sheet.clause("linear phi: sum (v - v(0))/Delta = t");
+const Clause same_orbit =
+    sheet.clause("the softmax reduced flow is the exp orbit on `dt = sum a dt_exp`");
+const Clause logarithms = sheet.clause("nonlinear `phi`: `sum ln(|delta(0)|/|delta|) = t`");
+const Clause ways = sheet.clause("linear `phi`: `sum (v - v(0))/Delta = t`");
 
-const Hypothesis not_zero = sheet.assume("mu and Delta are not 0");
-const Hypothesis off_target = sheet.assume("v(0) differs from mu");
+const Hypothesis not_zero = sheet.assume("`mu` and `Delta` are not 0");
+const Hypothesis off_target = sheet.assume("`v(0)` differs from `mu`");
 
-const Control inverse_clock = sheet.control("inverse-clock", "dt_exp = sum a dt_softmax");
+const Control inverse_clock = sheet.control("inverse-clock", "`dt_exp = sum a dt_softmax`");
 const Control no_logarithm =
-    sheet.control("no-logarithm", "sum of 1 - delta in place of sum of ln(1/delta)");
-const Control sum_rate = sheet.control("sum-rate", "sums said to be 1.1 t");
+    sheet.control("no-logarithm", "sum of `1 - delta` in place of sum of `ln(1/delta)`");
+const Control sum_rate = sheet.control("sum-rate", "sums said to be `1.1 t`");
 const Control token_short = sheet.control("token-short", "the sums without the last token");
 const Control exp_clock = sheet.control("exp-clock", "times of the exp clock 10 % short");
 const Control constant_factor = sheet.control(
@@ -104,7 +105,7 @@ void prove_for(bool nonlinear, Examination& it) {
     return vanishes(Matrix<Expression>(left - right * both.total));
   };
   it.judge(same_orbit,
-           identity(fmt::format("exp field = softmax field times sum a, {} phi",
+           identity(fmt::format("exp field = softmax field times `sum a`, {} `phi`",
                                 nonlinear ? "nonlinear" : "linear"),
                     [&] { return same(both.exp_rate, both.softmax_rate); })
                .unless(inverse_clock, [&] { return same(both.softmax_rate, both.exp_rate); }));
@@ -112,14 +113,14 @@ void prove_for(bool nonlinear, Examination& it) {
     return both.grows_like_time([](const Expression& part) { return part; });
   };
   if (!nonlinear) {
-    it.judge(ways, identity("sum (v - v(0))/Delta grows at the rate 1", part_grows));
+    it.judge(ways, identity("`sum (v - v(0))/Delta` grows at the rate 1", part_grows));
     return;
   }
   const auto logarithm_grows = [&] {
     return both.grows_like_time(
         [](const Expression& part) -> Expression { return -GiNaC::log(1 - part); });
   };
-  it.judge(logarithms, identity("sum ln(delta(0)/delta) grows at the rate 1", logarithm_grows)
+  it.judge(logarithms, identity("`sum ln(delta(0)/delta)` grows at the rate 1", logarithm_grows)
                            .unless(no_logarithm, part_grows));
 }
 
@@ -157,13 +158,13 @@ void judge_sums(const ReducedInstance<double>& instance, const std::vector<Solve
                 Examination& it) {
   const Index tokens = instance.tokens();
   Comparison grown =
-      equal(instance.nonlinear ? "sum of ln(|delta(0)|/|delta|)" : "sum of (v - v(0))/Delta",
+      equal(instance.nonlinear ? "sum of `ln(|delta(0)|/|delta|)`" : "sum of (v - v(0))/Delta",
             sums_along(instance, softmax, tokens));
   for (Index unit = 0; unit < instance.units(); ++unit) {
     for (const Solved& run : softmax) {
       const double t = run.times().front();
       grown.predicted.emplace_back(t);
-      grown.places.push_back(fmt::format("t = {:.4g}, unit {}", t, unit));
+      grown.places.push_back(fmt::format("`t = {:.4g}`, unit {}", t, unit));
     }
   }
   it.judge(instance.nonlinear ? logarithms : ways,

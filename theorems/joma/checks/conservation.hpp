@@ -6,13 +6,13 @@
 
 namespace popgrad::joma::checks {
 
-inline constexpr Control larger_weights{"weights", "1.1 sum v^2 in place of sum v^2"};
+inline constexpr Control larger_weights{"weights", "`1.1 sum v^2` in place of `sum v^2`"};
 inline constexpr Control unit_short{"unit-short", "the sum over all hidden units but the last"};
 inline constexpr Control late_slope{"late-slope", "slopes after the step in place of before it"};
 inline constexpr Control descent_conserves{"descent-conserves",
                                            "descent conserves it as the flow does"};
 inline constexpr Control normalised_f{"normalised-f",
-                                      "f divided by its norm, so the third hypothesis fails"};
+                                      "`f` divided by its norm, so the third hypothesis fails"};
 
 /// Linear or exp attention: growth of z^2 or z along the flow against what the invariant makes of
 /// that of v (`grows`), and the drift of the invariant under full-batch descent (`drifts`) against

@@ -21,16 +21,16 @@ which tends to the rate of the least mu. A single bounce is not general: mu = 1.
                 .false_version = "back-to-even",
                 .reads = "reduced"};
 
-const Clause falls_first = sheet.clause("nonlinear phi: entropy falls first");
-const Clause rises_last = sheet.clause("rises last, to the entropy at mu");
-const Clause minimum = sheet.clause("minimum below the entropy at mu");
+const Clause falls_first = sheet.clause("nonlinear `phi`: entropy falls first");
+const Clause rises_last = sheet.clause("rises last, to the entropy at `mu`");
+const Clause minimum = sheet.clause("minimum below the entropy at `mu`");
 [[maybe_unused]] const Clause how_often = sheet.not_checked("how often it comes back");
 
 const Hypothesis one_unit = sheet.assume("one unit");
-const Hypothesis nonlinear = sheet.assume("nonlinear phi");
-const Hypothesis equal_starts = sheet.assume("v_j(0) = v0 for all j");
-const Hypothesis below_mu = sheet.assume("0 <= v0 < mu_j");
-const Hypothesis unlike = sheet.assume("mu not constant");
+const Hypothesis nonlinear = sheet.assume("nonlinear `phi`");
+const Hypothesis equal_starts = sheet.assume("`v_j(0) = v0` for all `j`");
+const Hypothesis below_mu = sheet.assume("`0 <= v0 < mu_j`");
+const Hypothesis unlike = sheet.assume("`mu` not constant");
 
 const Control fall_rate = sheet.control("fall-rate", "the first fall 10 % faster");
 const Control last_rate = sheet.control("last-rate", "the rate of the last rise 10 % larger");
@@ -86,20 +86,21 @@ ReducedInstance<double> drawn_instance(const Setting& setting) {
 template <class T>
 void judge(const ReducedFlow<T>& flow, Examination& it) {
   const AnyRung<T> rung = forget_type(flow);
-  it.judge(falls_first, equal("first fall of the entropy over Var(z)/2", first_fall(flow, rung), 1)
-                            .unless(fall_rate, times(1.1)));
+  it.judge(falls_first,
+           equal("first fall of the entropy over `Var(z)/2`", first_fall(flow, rung), 1)
+               .unless(fall_rate, times(1.1)));
   const LastRise rise = last_rise(flow, rung);
   it.judge(rises_last,
            equal("rate of the last rise of the entropy", rise.rate, rise.linearised_rate)
-               .at(fmt::format("t = {:.4g}", rise.time))
+               .at(fmt::format("`t = {:.4g}`", rise.time))
                .unless(last_rate, times(1.1)));
-  it.judge(rises_last, equal("what the entropy lacks of that at mu, over the sizes of its terms",
+  it.judge(rises_last, equal("what the entropy lacks of that at `mu`, over the sizes of its terms",
                              rise.lack, rise.linearised_lack)
                            .unless(back_to_even, [&] { return rise.lack_of_even; })
                            .against(uniform_attention, rise.uniform_lack));
   const double even = std::log(static_cast<double>(rung.dimension));
   it.judge(minimum,
-           below("least entropy against that at mu", rise.least_entropy, rise.entropy_at_target)
+           below("least entropy against that at `mu`", rise.least_entropy, rise.entropy_at_target)
                .in_units_of(even - rise.entropy_at_target));
 }
 
@@ -118,7 +119,7 @@ void examine(const Setting& setting, Examination& it) {
   const bool bent = it.require(nonlinear, instance.nonlinear);
   it.require(equal_starts, -uneven, fmt::format("apart by {:.3g}", uneven));
   it.require(below_mu, std::min(v0, least - v0),
-             fmt::format("v0 = {:.4g}, least mu = {:.4g}", v0, least));
+             fmt::format("`v0 = {:.4g}`, least `mu = {:.4g}`", v0, least));
   it.require_positive(unlike, apart, fmt::format("apart by {:.3g}", apart));
   if (!one || !bent) return;
   in_refined_digits([&]<class T>() { judge(ReducedFlow<T>(instance.cast<T>()), it); });

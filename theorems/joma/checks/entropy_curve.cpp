@@ -154,7 +154,9 @@ double time_of_last_rise(const GapFlow<double>& gaps, const AnyRung<double>& run
   while (!run || !gaps.rises_last(run->state(0))) {
     const bool settled =
         run && std::fabs(gaps.left(run->state(0))) <= curve_tolerance * entropy_at_target;
-    if (settled) throw Failure("the entropy has settled and never rose");
+    if (settled)
+      throw Failure(
+          "the entropy reached its limit without a last rise, so there is none to measure");
     run.emplace(rung_of_gaps, std::vector{time *= 1.5}, curve_tolerance);
   }
   return time;

@@ -125,7 +125,7 @@ void examine(const Setting& setting, Examination& it) {
   const std::vector<Way> ways = ways_to(latest, 4 * step_size);
   const Way& fine = ways.back();
   const bool halved = std::ranges::all_of(ways, &Way::halved);
-  if (!it.require(loss_halves, halved, fmt::format("t = {:.3g}", fine.time))) return;
+  if (!it.require(loss_halves, halved, fmt::format("`t = {:.3g}`", fine.time))) return;
   const auto short_by = [&](double least, const std::vector<Way>& all,
                             Vector<double> (*miss)(const Way&)) {
     std::vector<Vector<double>> misses;
@@ -159,12 +159,13 @@ void examine(const Setting& setting, Examination& it) {
   for (Index h = 0; h < fine.averaged.size(); ++h) {
     std::size_t k = 0;
     while (k + 1 < fine.t.size() && fine.miss[k][h] < small_miss) ++k;
-    it.report(fmt::format("share of the time with a miss below a tenth, layer {}", h),
-              fine.t[k] / fine.time,
-              fmt::format("t = {:.3g} of {:.3g}; miss at the end {:.3g}, at the best rate {:.3g}, "
-                          "with inputs not frozen {:.3g}",
-                          fine.t[k], fine.time, fine.miss.back()[h], fine.at_best_rate[h],
-                          fine.by_assumption[h]));
+    it.report(
+        fmt::format("share of the time with a miss below a tenth, layer {}", h),
+        fine.t[k] / fine.time,
+        fmt::format("`t = {:.3g}` of {:.3g}; miss at the end {:.3g}, at the best rate {:.3g}, "
+                    "with inputs not frozen {:.3g}",
+                    fine.t[k], fine.time, fine.miss.back()[h], fine.at_best_rate[h],
+                    fine.by_assumption[h]));
   }
 }
 

@@ -29,13 +29,13 @@ is constant. Full-batch descent of step eta moves it by
               normalisation},
     .reads = "flow"};
 
-const Clause conserved =
-    sheet.clause("exp attention: z - (1/2T) sum_k v_k^2 is conserved, generic samples, any phi");
-const Clause along_flow = sheet.clause("so for K units on the population flow");
-const Clause under_descent = sheet.clause("descent moves it by its terms of order eta^2");
+const Clause conserved = sheet.clause(
+    "exp attention: `z - (1/2T) sum_k v_k^2` is conserved, generic samples, any `phi`");
+const Clause along_flow = sheet.clause("so for `K` units on the population flow");
+const Clause under_descent = sheet.clause("descent moves it by its terms of order `eta^2`");
 
 const Control temperature_squared =
-    sheet.control("temperature-squared", "1/(2 T^2) in place of 1/(2T)");
+    sheet.control("temperature-squared", "`1/(2 T^2)` in place of `1/(2T)`");
 
 // z - (1/2 T^power) sum_k v_k^2 for 2 tokens, 2 units, 2 samples.
 Truth conserved_with(int power, bool normalised) {
@@ -46,7 +46,7 @@ Truth conserved_with(int power, bool normalised) {
 
 void prove(Examination& it) {
   it.judge(conserved,
-           identity("d/dt of z - (1/2T) sum v^2 is 0 for 2 tokens, 2 units, 2 samples", [] {
+           identity("`d/dt` of `z - (1/2T) sum v^2` is 0 for 2 tokens, 2 units, 2 samples", [] {
              return conserved_with(1, false);
            }).unless(temperature_squared, [] {
                return conserved_with(2, false);

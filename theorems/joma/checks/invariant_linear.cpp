@@ -31,12 +31,13 @@ is constant; T is not in it. Full-batch descent of step eta moves it by
     .reads = "flow"};
 
 const Clause conserved = sheet.clause(
-    "linear attention: z^2 - sum_k v_k^2 is conserved, generic samples, any phi and T");
-const Clause along_flow = sheet.clause("so for K units on the population flow");
-const Clause under_descent = sheet.clause("descent moves it by its terms of order eta^2");
+    "linear attention: `z^2 - sum_k v_k^2` is conserved, generic samples, any `phi` and `T`");
+const Clause along_flow = sheet.clause("so for `K` units on the population flow");
+const Clause under_descent = sheet.clause("descent moves it by its terms of order `eta^2`");
 
-const Control halved = sheet.control("halved", "z^2 - (1/2) sum v^2, the factor of exp attention");
-const Control with_temperature = sheet.control("temperature", "z^2 - (1/T) sum v^2");
+const Control halved =
+    sheet.control("halved", "`z^2 - (1/2) sum v^2`, the factor of exp attention");
+const Control with_temperature = sheet.control("temperature", "`z^2 - (1/T) sum v^2`");
 
 // z^2 - factor sum_k v_k^2/T^power for 2 tokens, 2 units, 2 samples.
 Truth conserved_with(const Expression& factor, int power, bool normalised) {
@@ -49,7 +50,7 @@ Truth conserved_with(const Expression& factor, int power, bool normalised) {
 void prove(Examination& it) {
   it.judge(
       conserved,
-      identity("d/dt of z^2 - sum v^2 is 0 for 2 tokens, 2 units, 2 samples",
+      identity("`d/dt` of `z^2 - sum v^2` is 0 for 2 tokens, 2 units, 2 samples",
                [] { return conserved_with(1, 0, false); })
           .unless(halved, [] { return conserved_with(Expression(1) / Expression(2), 0, false); })
           .unless(with_temperature, [] { return conserved_with(1, 1, false); })

@@ -101,7 +101,7 @@ bool require_hypotheses(const ClassInstance<double>& instance, const Setting& se
           : (gram - Matrix<double>::Identity(gram.rows(), gram.cols())).cwiseAbs().maxCoeff();
   it.require(orthonormal, -cosine, fmt::format("largest |cosine| {:.3g}", cosine));
   const double share = instance.features.normalise ? instance.features.share : 0.0;
-  it.require(not_normalised, -share, fmt::format("share {:.3g} of |f|", share));
+  it.require(not_normalised, -share, fmt::format("share {:.3g} of `|f|`", share));
   return of_this;
 }
 

@@ -27,7 +27,7 @@ SymbolicTraining symbolic_training(Attention attention, Index tokens, Index unit
 Truth is_conserved(const SymbolicTraining& training, const Vector<Expression>& entries);
 
 inline constexpr Hypothesis orthonormal{"orthonormal embeddings"};
-inline constexpr Hypothesis not_normalised{"f is not l2-normalised"};
+inline constexpr Hypothesis not_normalised{"`f` is not l2-normalised"};
 
 inline constexpr Knob attention_temperature =
     logarithmic_knob("temperature", "temperature T of the attention", 0.25, 4, 0.5);

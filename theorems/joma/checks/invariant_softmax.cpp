@@ -38,17 +38,17 @@ constant, and not in general. With which condition the source has it we do not k
                 .reads = "flow"};
 
 const Clause exact_rate =
-    sheet.clause("softmax: T R' = b_bar E[q] - E[b q] + (1/2) sum_k |v_k|^2 b_bar'");
-const Clause factors = sheet.clause("E[b q] = b_bar E[q] if b factors out per unit");
+    sheet.clause("softmax: `T R' = b_bar E[q] - E[b q] + (1/2) sum_k |v_k|^2 b_bar'`");
+const Clause factors = sheet.clause("`E[b q] = b_bar E[q]` if `b` factors out per unit");
 const Clause not_summed = sheet.clause("not if summed over units");
 [[maybe_unused]] const Clause printed = sheet.not_checked("the condition as printed");
 
 const Control drift_factor =
-    sheet.control("drift-factor", "the term 1/2 sum |v|^2 b_bar' 10 % too large");
+    sheet.control("drift-factor", "the term `1/2 sum |v|^2 b_bar'` 10 % too large");
 const Control query_in_q =
-    sheet.control("query-in-q", "q = sum_k g_k phi' w_k'f, with the weights of the query");
+    sheet.control("query-in-q", "`q = sum_k g_k phi' w_k'f`, with the weights of the query");
 const Control no_drift_term =
-    sheet.control("no-drift-term", "the term 1/2 sum |v|^2 b_bar' left out");
+    sheet.control("no-drift-term", "the term `1/2 sum |v|^2 b_bar'` left out");
 const Control summed_condition =
     sheet.control("summed-condition", "the condition summed over units");
 const Control conserved = sheet.control(
@@ -87,17 +87,17 @@ Truth defect_is_sum_over_units() {
 
 void prove(Examination& it) {
   it.judge(exact_rate,
-           identity("T R' = -(E[b q] - b_bar E[q]) + 1/2 sum |v|^2 b_bar', generic samples", [] {
+           identity("`T R' = -(E[b q] - b_bar E[q]) + 1/2 sum |v|^2 b_bar'`, generic samples", [] {
              return rate_is_exact(1);
            }).unless(no_drift_term, [] { return rate_is_exact(0); }));
-  it.judge(factors, identity("the condition for each unit makes E[b q] = b_bar E[q]",
+  it.judge(factors, identity("the condition for each unit makes `E[b q] = b_bar E[q]`",
                              defect_is_sum_over_units));
   const SummedConditionExample<Expression> example;
   const Matrix<Expression> defect = example.defect();
   const Truth summed = vanishes(example.summed_condition());
   const Expression left = defect(0, 0) - Expression(3) / Expression(8);
   it.judge(not_summed,
-           identity("summed condition met, E[b q] - b_bar E[q] = 3/8 all the same",
+           identity("summed condition met, `E[b q] - b_bar E[q] = 3/8` all the same",
                     [&] { return summed == Truth::yes && left.is_zero() ? Truth::yes : Truth::no; })
                .of_kind(EvidenceKind::exact)
                .unless(summed_condition, [&] { return vanishes(defect); })
@@ -199,7 +199,7 @@ void judge_rate(const PopulationFlow<double>& flow, const Vector<double>& state,
   const std::vector<Quantity> claimed = predicted(images, 1);
   double largest = 0;
   for (const Quantity& rate : claimed) largest = std::max(largest, std::fabs(rate.value()));
-  it.judge(exact_rate, equal("T R' against its terms", measured, claimed)
+  it.judge(exact_rate, equal("`T R'` against its terms", measured, claimed)
                            .in_units_of(largest)
                            .unless(drift_factor, predicted(images, 1.1))
                            .unless(conserved, 0.0)

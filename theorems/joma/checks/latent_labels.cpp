@@ -28,8 +28,8 @@ const Hypothesis one_to_one = sheet.assume(
 
 const Control rows_kept = sheet.control(
     "rows-kept",
-    "labels play no part from one and the same start: rows of W_O, b_O left as they were");
-const Control biases_kept = sheet.control("biases-kept", "b_O left as it was");
+    "labels play no part from one and the same start: rows of `W_O`, `b_O` left as they were");
+const Control biases_kept = sheet.control("biases-kept", "`b_O` left as it was");
 
 const Knob shared = sheet.knob(shared_classes);
 

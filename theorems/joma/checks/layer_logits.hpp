@@ -24,7 +24,7 @@ struct LayerLogits {
 /// Cost O(n^2 d + n d^2 + n d width) a layer and sequence of n columns.
 std::vector<LayerLogits> layer_logits(const MultilayerFlow<double>& flow, const Vector<double>& x);
 
-inline constexpr Hypothesis loss_halves{"the loss halves before t = 20"};
+inline constexpr Hypothesis loss_halves{"the loss halves before `t = 20`"};
 
 /// A network at one time of descent; a number a layer.
 struct LogitsLook {

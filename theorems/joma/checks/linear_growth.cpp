@@ -32,23 +32,25 @@ x = erfinv(t/t*), y_l = erfinv(Delta_l/|Delta|_max).)",
                 .reads = "reduced"};
 
 const Clause law = sheet.clause(
-    "linear phi, exp attention, v(0) = 0: erf(v_l/sqrt tau) in proportion to Delta_l t");
+    "linear `phi`, exp attention, `v(0) = 0`: `erf(v_l/sqrt tau)` in proportion to `Delta_l t`");
 const Clause only_salient = sheet.clause("only the salient tokens blow up");
-const Clause falls_from_even = sheet.clause("entropy falls all the way from ln d");
-const Clause to_ties = sheet.clause("to ln m");
+const Clause falls_from_even = sheet.clause("entropy falls all the way from `ln d`");
+const Clause to_ties = sheet.clause("to `ln m`");
 
-const Hypothesis linear = sheet.assume("linear phi");
+const Hypothesis linear = sheet.assume("linear `phi`");
 const Hypothesis exp_attention = sheet.assume("exp attention");
 const Hypothesis one_unit = sheet.assume("one hidden unit");
-const Hypothesis zero_start = sheet.assume("v(0) = 0");
-const Hypothesis gradient = sheet.assume("Delta is not 0");
+const Hypothesis zero_start = sheet.assume("`v(0) = 0`");
+const Hypothesis gradient = sheet.assume("`Delta` is not 0");
 
-const Control wide_law = sheet.control("wide-law", "tau 10 % too large in the law");
+const Control wide_law = sheet.control("wide-law", "`tau` 10 % too large in the law");
 const Control late_blow_up = sheet.control("blow-up-late", "blow-up 10 % late");
-const Control smaller_limits = sheet.control("limits", "limits of 0.9 Delta_l in place of Delta_l");
+const Control smaller_limits =
+    sheet.control("limits", "limits of `0.9 Delta_l` in place of `Delta_l`");
 const Control faster_fall =
     sheet.control("first-fall", "the first fall of the entropy 10 % faster");
-const Control tie_more = sheet.control("tie-more", "the entropy's way to ln m with m + 1 for m");
+const Control tie_more =
+    sheet.control("tie-more", "the entropy's way to `ln m` with `m + 1` for `m`");
 
 const Rival no_attention =
     sheet.rival("no-attention",
@@ -110,7 +112,7 @@ void prove(Examination& it) {
         error_function(Expression(v[l] / root)) * GiNaC::sqrt(GiNaC::Pi) * root / 2;
     miss(l, 0) = rate_along(grown, v, rate) - instance.target(l, 0);
   }
-  it.judge(law, identity("d/dt of erf(v/sqrt tau) sqrt(pi tau)/2 - Delta t is 0",
+  it.judge(law, identity("`d/dt` of `erf(v/sqrt tau) sqrt(pi tau)/2 - Delta t` is 0",
                          [&] { return vanishes(miss); }));
 }
 
@@ -174,7 +176,7 @@ void judge_law(const ReducedInstance<double>& instance, double end, Examination&
   const std::array times{end / 4, end / 2, 0.95 * end};
   const auto growth = [&](double own_tau) {
     const double width = std::sqrt(own_tau);
-    Comparison grown = equal("erf(v/sqrt tau) sqrt(pi tau)/2 against Delta t");
+    Comparison grown = equal("`erf(v/sqrt tau) sqrt(pi tau)/2` against `Delta t`");
     for (const double t : times) {
       // A solve each: between the ends of its steps a solver has errors of another kind.
       const Solved run(rung, {t}, tolerance);
@@ -183,7 +185,7 @@ void judge_law(const ReducedInstance<double>& instance, double end, Examination&
         const auto of_token = [=](const Vector<double>& v) {
           return std::erf(v[l] / width) * width * std::sqrt(M_PI) / 2;
         };
-        grown.add(fmt::format("t = {:.4g}, token {}", t, l), run.at(0, of_token),
+        grown.add(fmt::format("`t = {:.4g}`, token {}", t, l), run.at(0, of_token),
                   instance.target(l, 0) * t);
       }
     }
@@ -257,7 +259,7 @@ void judge_entropy(const ReducedInstance<double>& instance, const Quantity& blow
                     -variance / 2 / (instance.tau * instance.tau) * std::pow(t, 4));
   };
   const double early = 0.1 * std::sqrt(instance.tau) / top;
-  it.judge(falls_from_even, equal("first fall of the entropy over t^4 Var(Delta^2)/(2 tau^2)",
+  it.judge(falls_from_even, equal("first fall of the entropy over `t^4 Var(Delta^2)/(2 tau^2)`",
                                   limit_of(first_fall, early * early, 4, 2), 1)
                                 .unless(faster_fall, times(1.1)));
   const auto m = static_cast<double>((instance.target.col(0).cwiseAbs().array() == top).count());
@@ -275,8 +277,8 @@ void judge_entropy(const ReducedInstance<double>& instance, const Quantity& blow
     return share;
   };
   it.judge(to_ties,
-           equal("entropy above ln m over its leading term", limit_of(last_fall, 1e-5, 10, 2), 1)
-               .with(fmt::format("m = {}", m))
+           equal("entropy above `ln m` over its leading term", limit_of(last_fall, 1e-5, 10, 2), 1)
+               .with(fmt::format("`m = {}`", m))
                .unless(tie_more, m / (m + 1)));
 }
 
@@ -290,7 +292,7 @@ void examine(const Setting& setting, Examination& it) {
   it.require(one_unit, 1.0 - static_cast<double>(instance.units()),
              fmt::format("{} units", instance.units()));
   const double off = instance.start.cwiseAbs().maxCoeff();
-  it.require(zero_start, -off, fmt::format("largest |v(0)| {:.3g}", off));
+  it.require(zero_start, -off, fmt::format("largest `|v(0)|` {:.3g}", off));
   const double top = largest_gradient(instance);
   if (!it.require(gradient, top > 0) || !straight || !exponential) return;
   const Quantity blow_up = judge_blow_up(instance, it);

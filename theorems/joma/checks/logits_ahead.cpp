@@ -82,7 +82,7 @@ void report(const std::vector<LogitsLook>& looks, Examination& it) {
     while (k + 1 < looks.size() && looks[k].frozen[h] < small_miss) ++k;
     it.report(fmt::format("share of the time with a miss below a tenth, layer {}", h),
               looks[k].t / end.t,
-              fmt::format("t = {:.3g} of {:.3g}; miss at the end {:.3g}", looks[k].t, end.t,
+              fmt::format("`t = {:.3g}` of {:.3g}; miss at the end {:.3g}", looks[k].t, end.t,
                           end.frozen[h]));
     it.report(fmt::format("miss of Theorem 1 as the loss has halved, layer {}", h), end.theorem[h],
               fmt::format("{:.3g} with the best factor, {:.3g}", end.scaled[h], end.factor[h]));
@@ -100,7 +100,7 @@ void examine(const Setting& setting, Examination& it) {
   const double end = looks.back().back().t;
   const bool halved =
       std::ranges::all_of(looks, [](const auto& of_step) { return of_step.back().halved; });
-  if (!it.require(loss_halves, halved, fmt::format("t = {:.3g}", end))) return;
+  if (!it.require(loss_halves, halved, fmt::format("`t = {:.3g}`", end))) return;
   // Less the miss at a look, counted from the first or the last.
   const auto short_at = [&](double least, Vector<double> LogitsLook::*miss, const auto& look) {
     std::vector<Vector<double>> misses;

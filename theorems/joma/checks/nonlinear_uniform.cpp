@@ -25,29 +25,29 @@ e, the least |w'| over the rays near it is |e| times a constant that is not 0, t
     .false_version = "range"};
 
 const Clause mean_gradient = sheet.clause(
-    "mean gradient of a ReLU unit on Gaussian clouds: sum_c a_c (th1 xbar_c + th2 w/|w|)");
+    "mean gradient of a ReLU unit on Gaussian clouds: `sum_c a_c` (th1 `xbar_c` + th2 `w/|w|`)");
 const Clause moments = sheet.clause("closed th1, th2");
 const Clause isolated =
-    sheet.clause("two clouds have critical rays at isolated values of a_2/a_1 only");
+    sheet.clause("two clouds have critical rays at isolated values of `a_2/a_1` only");
 [[maybe_unused]] const Clause other_units =
-    sheet.not_checked("other phi than ReLU, other noise than Gaussian");
+    sheet.not_checked("other `phi` than ReLU, other noise than Gaussian");
 
 const Hypothesis round_noise = sheet.assume("rotation invariant noise");
-const Hypothesis constant_gradient = sheet.assume("g_c constant");
-const Hypothesis nonzero_weight = sheet.assume("w is not 0");
+const Hypothesis constant_gradient = sheet.assume("`g_c` constant");
+const Hypothesis nonzero_weight = sheet.assume("`w` is not 0");
 
 const Control larger_gate = sheet.control("gate", "th1 10 % larger");
 const Control larger_pull = sheet.control("pull", "th2 10 % larger");
 const Control faster_growth =
-    sheet.control("growth", "|w'| growing 10 % faster off critical values of a_2/a_1");
+    sheet.control("growth", "`|w'|` growing 10 % faster off critical values of `a_2/a_1`");
 const Control range = sheet.control(
-    "range", "two clouds have critical rays at all values of a_2/a_1 near one that has them");
+    "range", "two clouds have critical rays at all values of `a_2/a_1` near one that has them");
 
 const Rival as_centres = sheet.rival(
     "as-centres", "clouds pull like their centres: the gate is open or shut for all of a cloud",
     "a rate");
 const Rival half_open = sheet.rival(
-    "half-open", "the gate is open to half of every cloud, wherever it is", "a pull along w");
+    "half-open", "the gate is open to half of every cloud, wherever it is", "a pull along `w`");
 
 const Knob noise = sheet.knob(logarithmic_knob(
     "noise", "deviation sigma of the noise, in units of the centres", 0.4, 4, 0.7));
@@ -169,7 +169,7 @@ Truth moments_are(double gate_factor, double pull_factor) {
 }
 
 void prove(Examination& it) {
-  it.judge(moments, identity("th1, th2 of ReLU under Gaussian noise: d/dr, and at r = 0", [] {
+  it.judge(moments, identity("th1, th2 of ReLU under Gaussian noise: `d/dr`, and at `r = 0`", [] {
                       return moments_are(1, 1);
                     }).unless(larger_gate, [] {
                         return moments_are(1.1, 1);
@@ -227,7 +227,7 @@ void judge_rays(const GaussianMixture& mixture, Examination& it) {
   const auto u = [&](double angle) { return term_at(angle, first, mixture.sigma); };
   const auto v = [&](double angle) { return term_at(angle, second, mixture.sigma); };
   const auto falls_short = [&](double angle) { return cross(u(angle).value, v(angle).value) < 0; };
-  Comparison growth = equal("least |w'| off critical values of a_2/a_1, per distance");
+  Comparison growth = equal("least `|w'|` off critical values of `a_2/a_1`, per distance");
   constexpr int grid = 4000;
   for (int k = 0; k < grid; ++k) {
     double ray = 2 * M_PI * k / grid;
@@ -241,7 +241,7 @@ void judge_rays(const GaussianMixture& mixture, Examination& it) {
     const Term own_u = u(ray), own_v = v(ray);
     const double ratio = -own_u.value.dot(own_v.value) / own_v.value.squaredNorm();
     const double slope = cross(own_u.slope, own_v.value) + cross(own_u.value, own_v.slope);
-    growth.add(fmt::format("a_2/a_1 = {:.6g}", ratio), least_growth(u, v, ray, ratio),
+    growth.add(fmt::format("`a_2/a_1 = {:.6g}`", ratio), least_growth(u, v, ray, ratio),
                std::fabs(slope) / (own_u.slope + ratio * own_v.slope).norm());
   }
   it.judge(isolated, growth.with(fmt::format("{} critical values", growth.places.size()))
@@ -257,7 +257,7 @@ void examine(const Setting& setting, Examination& it) {
   const double uneven =
       (unit.axes * unit.axes.transpose() - Matrix<double>::Identity(d, d)).cwiseAbs().maxCoeff();
   it.require(round_noise, -uneven,
-             fmt::format("covariance off sigma^2 by the share {:.3g}", uneven));
+             fmt::format("covariance off `sigma^2` by the share {:.3g}", uneven));
   it.require(constant_gradient, -unit.slope.norm(),
              fmt::format("slope {:.3g} in the noise", unit.slope.norm()));
   it.require(nonzero_weight, unit.w.norm() > 0);

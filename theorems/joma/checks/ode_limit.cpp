@@ -27,7 +27,7 @@ SGD of step eta and batch B stays within O(eta) + O(sqrt(eta/B)) of the populati
 O(sqrt(eta/B)), with the mean and the variance of the second order in eta.)",
      .knobs = {temperature, start_size, first_class, batch_eighth, largest_step, repetition_knob}});
 
-const Hypothesis smooth = sheet.assume(by_construction("smooth phi", "phi is linear here"));
+const Hypothesis smooth = sheet.assume(by_construction("smooth `phi`", "`phi` is linear here"));
 
 // Three tokens, two classes of unequal weight, a start of order 1 so that curvature counts.
 ClassInstance<double> small_instance(const Setting& setting) {

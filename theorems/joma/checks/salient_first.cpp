@@ -24,31 +24,31 @@ s is the time of exp attention.)",
                 .false_version = "at-once",
                 .reads = "reduced"};
 
-const Clause gain = sheet.clause("ln(1/|delta|) grows at the rate exp(v^2/tau)");
+const Clause gain = sheet.clause("`ln(1/|delta|)` grows at the rate `exp(v^2/tau)`");
 const Clause ahead = sheet.clause(
-    "late the salient token is ahead by a factor e^{(mu_j^2 - mu_k^2)/tau} (1 + Lambda)");
-const Clause vanishes_late = sheet.clause("Lambda falls like 1/ln(1/|delta_k|)");
+    "late the salient token is ahead by a factor `e^{(mu_j^2 - mu_k^2)/tau} (1 + Lambda)`");
+const Clause vanishes_late = sheet.clause("`Lambda` falls like `1/ln(1/|delta_k|)`");
 
-const Hypothesis nonlinear = sheet.assume("nonlinear phi");
-const Hypothesis off_target = sheet.assume("v(0) differs from mu");
+const Hypothesis nonlinear = sheet.assume("nonlinear `phi`");
+const Hypothesis off_target = sheet.assume("`v(0)` differs from `mu`");
 const Hypothesis exp_clock =
     sheet.assume(by_construction("exp clock",
-                                 "s is the time of exp attention; softmax "
+                                 "`s` is the time of exp attention; softmax "
                                  "attention has the same orbit on its own clock"));
 const Hypothesis late_times = sheet.assume(
-    by_construction("late: delta_k -> 0", "all delta are below e^-30 of their starts"));
+    by_construction("late: `delta_k -> 0`", "all `delta` are below `e^-30` of their starts"));
 
 const Control larger_exponent =
-    sheet.control("exponent", "1.1 (|mu_j|^2 - |mu_k|^2)/tau as the exponent");
+    sheet.control("exponent", "`1.1 (|mu_j|^2 - |mu_k|^2)/tau` as the exponent");
 const Control larger_limit =
-    sheet.control("limit", "a limit of Lambda ln(1/|delta_k|) 10 % larger");
+    sheet.control("limit", "a limit of `Lambda ln(1/|delta_k|)` 10 % larger");
 const Control undamped_limit =
-    sheet.control("undamped", "limit C_j - C_k in place of C_j e^{-gap} - C_k");
+    sheet.control("undamped", "limit `C_j - C_k` in place of `C_j e^{-gap} - C_k`");
 const Control at_once = sheet.control(
-    "at-once", "the salient token is ahead by the exponential factor at all times, Lambda is 0");
+    "at-once", "the salient token is ahead by the exponential factor at all times, `Lambda` is 0");
 
 const Rival power = sheet.rival(
-    "power", "rates are a power of |mu|, not an exponential of its square", "the power");
+    "power", "rates are a power of `|mu|`, not an exponential of its square", "the power");
 
 const Knob exponent_gap = sheet.knob(
     logarithmic_knob("gap", "(|mu_j|^2 - |mu_k|^2)/tau of the salient and the other", 0.1, 2, 2));
@@ -102,7 +102,7 @@ Truth gain_is_the_rate() {
 
 void prove(Examination& it) {
   it.judge(gain,
-           identity("d/ds ln(1/|delta|) = exp(sum_k v_k^2/tau), two units", gain_is_the_rate));
+           identity("`d/ds ln(1/|delta|) = exp(sum_k v_k^2/tau)`, two units", gain_is_the_rate));
 }
 
 // The least y of the clock token among late, 2 late, 4 late, ... at which no token has less than
@@ -165,8 +165,8 @@ void judge_limits(const ReducedInstance<double>& instance, Examination& it) {
   const auto logs_at = logarithms_of(instance, weakest, depths);
   const double first = first_logarithm(instance, weakest);
   const Quantity own_constant = first + late_constant(instance, weakest);
-  Comparison ratio = equal("late ratio of the rates of ln(1/|delta|)");
-  Comparison limit = equal("Lambda ln(1/|delta_k|) as delta_k goes to 0");
+  Comparison ratio = equal("late ratio of the rates of `ln(1/|delta|)`");
+  Comparison limit = equal("`Lambda ln(1/|delta_k|)` as `delta_k` goes to 0");
   std::vector<Quantity> steeper, undamped, by_power, limit_by_power;
   // Of the strongest token it has the exponent.
   const double largest = squares.maxCoeff();
@@ -208,7 +208,7 @@ void examine(const Setting& setting, Examination& it) {
   const bool bent = it.require(nonlinear, instance.nonlinear);
   const double nearest = (1 - instance.start.array() / instance.target.array()).abs().minCoeff();
   const bool apart =
-      it.require(off_target, nearest > 0, fmt::format("least |delta(0)| = {:.3g}", nearest));
+      it.require(off_target, nearest > 0, fmt::format("least `|delta(0)| = {:.3g}`", nearest));
   if (!bent || !apart || instance.tokens() < 2) return;
   instance.attention = Attention::exp;
   it.judge(gain, flow_in_logarithms(instance));

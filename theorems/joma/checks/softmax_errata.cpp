@@ -30,17 +30,17 @@ void show_summed_condition(Examination& it) {
         moved,
         (flow.mean_attention(run.state(i)) - flow.mean_attention(start)).cwiseAbs().maxCoeff());
   }
-  it.require("b_bar constant", -moved, fmt::format("moves by {:.3g} up to t = 4", moved));
+  it.require("`b_bar` constant", -moved, fmt::format("moves by {:.3g} up to `t = 4`", moved));
   it.hypotheses.push_back(met_by_construction(
       "the moment factorises when summed over units",
-      "sum_k g_k = 0 in every sample: g = e_c - softmax, and the units are the class logits"));
+      "`sum_k g_k = 0` in every sample: `g = e_c` - softmax, and the units are the class logits"));
   for (Index l = 0; l < flow.instance().tokens(); ++l) {
     const auto change = [&](const auto& logits) {
       return run.at(run.size() - 1,
                     [&](const Vector<double>& x) { return logits(x)[l] - logits(start)[l]; });
     };
     const Quantity by_theorem = change([&](const Vector<double>& x) { return flow.predicted(x); });
-    it.judge(equal(fmt::format("change of z of token {} until t = 4", l),
+    it.judge(equal(fmt::format("change of `z` of token {} until `t = 4`", l),
                    change([&](const Vector<double>& x) { return flow.logits(x); }), 0)
                  .in_units_of(std::fabs(by_theorem.value()))
                  .unless(in_paper, by_theorem));
@@ -87,12 +87,12 @@ AuthorsRun authors_run(TokenLaw token_law, std::uint64_t seed, double spacing = 
 
 void show_logits_too_large(Examination& it) {
   it.hypotheses.push_back(met_by_construction(
-      "linear phi, softmax attention, T = 0.5, M_C = K = 20, 2000 full-batch steps of 0.1",
+      "linear `phi`, softmax attention, `T = 0.5`, `M_C = K = 20`, 2000 full-batch steps of 0.1",
       "the setting of Figure 2"));
   it.hypotheses.push_back(not_evaluated(
-      "b_bar constant, factorised moment",
-      "asked for by Theorem 1; the reply says that they may be unrealistic. 'popgrad figure "
-      "joma-audits' measures both"));
+      "`b_bar` constant, factorised moment",
+      "asked for by Theorem 1; the reply says that they may be unrealistic. '`popgrad figure "
+      "joma-audits`' measures both"));
   constexpr std::uint64_t seeds = 3;
   for (const TokenLaw token_law : {TokenLaw::gaussian, TokenLaw::uniform}) {
     const char* const name = token_law == TokenLaw::gaussian ? "Gaussian" : "random";
@@ -103,12 +103,14 @@ void show_logits_too_large(Examination& it) {
       const auto tokens = static_cast<double>(run.tokens);
       const Quantity slope = {run.slope,
                               {ErrorPart::rounding_moved(moved - run.slope, tokens, run.slope)}};
-      refute(equal(fmt::format("slope of z_hat in z at the end, {} X, seed {}: z_hat in place of z",
-                               name, seed),
-                   slope, 1)
-                 .with(fmt::format("relative error {:.2f}; correlation >= {:.3f}",
-                                   run.relative_error, run.least_correlation)),
-             it);
+      refute(
+          equal(fmt::format(
+                    "slope of `z_hat` in `z` at the end, {} `X`, seed {}: `z_hat` in place of `z`",
+                    name, seed),
+                slope, 1)
+              .with(fmt::format("relative error {:.2f}; correlation `>= {:.3f}`",
+                                run.relative_error, run.least_correlation)),
+          it);
     }
   }
 }
@@ -116,25 +118,27 @@ void show_logits_too_large(Examination& it) {
 }  // namespace
 
 Erratum summed_condition() {
-  return {.name = "joma.summed-condition",
-          .kind = ErratumClass::does_not_transfer,
-          .statement = "joma.invariant-softmax",
-          .place = "arXiv 2310.00535 (version not known), Theorem 1 (softmax)",
-          .grades = {SourceGrade::third_party, SourceGrade::not_seen},
-          .known =
-              "form and 'two assumptions' from a report by others; whether the condition is for "
-              "each unit or for their sum is not known. Pending the text: void if it is for each",
-          .claim =
-              "b_bar constant and a factorised moment of g phi' b b' make z = (1/2) sum_k (v_k^2 - "
-              "|v_k|^2 b_bar) + c",
-          .paper_says = "not seen",
-          .algebra_says =
-              "with E[g_k phi' b b'] = b_bar E[g_k phi' b'] for each unit k the theorem holds; if "
-              "that is asked of the sum over units only, it does not follow: for linear phi whose "
-              "units are the class logits, as in the script of Fig 2, sum_k g_k = 0, and the sum "
-              "factorises for any data",
-          .effect = "none for the condition for each unit (joma.invariant-softmax)",
-          .examine = show_summed_condition};
+  return {
+      .name = "joma.summed-condition",
+      .kind = ErratumClass::does_not_transfer,
+      .statement = "joma.invariant-softmax",
+      .place = "arXiv 2310.00535 (version not known), Theorem 1 (softmax)",
+      .grades = {SourceGrade::third_party, SourceGrade::not_seen},
+      .known =
+          "form and 'two assumptions' from a report by others; whether the condition is for "
+          "each unit or for their sum is not known. Pending the text: void if it is for each",
+      .claim =
+          "`b_bar` constant and a factorised moment of `g phi' b b'` make `z = (1/2) sum_k (v_k^2 "
+          "- "
+          "|v_k|^2 b_bar) + c`",
+      .paper_says = "not seen",
+      .algebra_says =
+          "with `E[g_k phi' b b'] = b_bar E[g_k phi' b']` for each unit `k` the theorem holds; if "
+          "that is asked of the sum over units only, it does not follow: for linear `phi` whose "
+          "units are the class logits, as in the script of Fig 2, `sum_k g_k = 0`, and the sum "
+          "factorises for any data",
+      .effect = "none for the condition for each unit (`joma.invariant-softmax`)",
+      .examine = show_summed_condition};
 }
 
 Erratum logits_too_large() {
@@ -148,11 +152,11 @@ Erratum logits_too_large() {
           "reply to the reviewers and the script of the figure; the evidence shown there is a "
           "scale-free correlation, and no claim on size is made",
       .claim = "Theorem 1 largely holds under softmax, though its assumption may be unrealistic",
-      .paper_says = "normalised correlation of z with its prediction z_hat, near 1",
+      .paper_says = "normalised correlation of `z` with its prediction `z_hat`, near 1",
       .algebra_says =
           "exact for exp attention, size included; under softmax the direction carries over "
-          "and the size does not: z_hat is 3 to 9 times z at the end of training",
-      .effect = "the figure is not contradicted; z_hat cannot be put in place of z",
+          "and the size does not: `z_hat` is 3 to 9 times `z` at the end of training",
+      .effect = "the figure is not contradicted; `z_hat` cannot be put in place of `z`",
       .examine = show_logits_too_large};
 }
 

@@ -31,11 +31,11 @@ const Clause other_clock = sheet.clause("not on the clock of exp attention");
 [[maybe_unused]] const Clause whole_figure = sheet.not_checked("over all 2000 steps of Fig 3");
 
 const Hypothesis linear_phi =
-    sheet.assume(by_construction("linear phi", "the run is that of the authors' script"));
+    sheet.assume(by_construction("linear `phi`", "the run is that of the authors' script"));
 const Hypothesis softmax_attention = sheet.assume(by_construction("softmax attention", "likewise"));
 const Hypothesis small_start = sheet.assume("a small start");
 
-const Control no_half = sheet.control("no-half", "sum_k v_k^2 without its half in the logits");
+const Control no_half = sheet.control("no-half", "`sum_k v_k^2` without its half in the logits");
 const Control own_clock = sheet.control("own-clock", "the clock of exp attention");
 
 const Rival no_attention = sheet.rival(
@@ -102,7 +102,7 @@ void examine(const Setting& setting, Examination& it) {
   if (run.range.back() < ranges.back()) throw Failure("the exponent does not range that far");
   const Matrix<double> v0 = instance.weights.topRows(instance.tokens());
   const double share = v0.norm() / run.v[middle].norm();
-  it.require(small_start, 0.3 - share, fmt::format("{:.3g} of what v becomes", share));
+  it.require(small_start, 0.3 - share, fmt::format("{:.3g} of what `v` becomes", share));
 
   std::vector<std::string> places;
   std::vector<Quantity> straight;
@@ -139,8 +139,10 @@ void examine(const Setting& setting, Examination& it) {
                .at(places[middle])
                .unless(own_clock, [&] { return on_exp_clock / straight[middle]; }));
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    it.report("miss of attention as it starts, of the change of v", straight[i].value(), places[i]);
-    if (i < law.size()) it.report("of the law with E[g x] of the start", law[i].value(), places[i]);
+    it.report("miss of attention as it starts, of the change of `v`", straight[i].value(),
+              places[i]);
+    if (i < law.size())
+      it.report("of the law with `E[g x]` of the start", law[i].value(), places[i]);
     it.report("of the law with gradients and logits of the time", attended[i].value(), places[i]);
   }
 }

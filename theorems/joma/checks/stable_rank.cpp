@@ -24,15 +24,15 @@ s is the time of exp attention; softmax attention has the same orbit.)",
                 .reads = "reduced"};
 
 const Clause falls_first =
-    sheet.clause("stable rank from V(0) = 0 starts at that of Mu and falls as s^2");
-const Clause returns_last = sheet.clause("returns to it by the linearisation at Mu");
+    sheet.clause("stable rank from `V(0) = 0` starts at that of `Mu` and falls as `s^2`");
+const Clause returns_last = sheet.clause("returns to it by the linearisation at `Mu`");
 const Clause not_above = sheet.clause("is not above it on the way");
 [[maybe_unused]] const Clause trained = sheet.not_checked("trained lower MLP weights");
 
-const Hypothesis nonlinear = sheet.assume("nonlinear phi");
-const Hypothesis zero_start = sheet.assume("V(0) = 0");
-const Hypothesis orthogonal = sheet.assume("rows of Mu orthogonal");
-const Hypothesis unlike = sheet.assume("tokens of Mu differ in size");
+const Hypothesis nonlinear = sheet.assume("nonlinear `phi`");
+const Hypothesis zero_start = sheet.assume("`V(0) = 0`");
+const Hypothesis orthogonal = sheet.assume("rows of `Mu` orthogonal");
+const Hypothesis unlike = sheet.assume("tokens of `Mu` differ in size");
 
 const Control larger_fall = sheet.control("fall", "the first fall 10 % larger");
 const Control larger_rate = sheet.control("last-rate", "the rate of the last rise 10 % larger");
@@ -41,7 +41,7 @@ const Control any_rows = sheet.control(
     "any-rows", "the first fall is the same where tokens share hidden units with the dominant one");
 
 const Rival no_attention = sheet.rival(
-    "no-attention", "the stable rank stays that of Mu, as without attention", "a clock");
+    "no-attention", "the stable rank stays that of `Mu`, as without attention", "a clock");
 
 const Knob dominant =
     sheet.knob(logarithmic_knob("dominant", "size of the dominant token of Mu", 1, 3, 3));
@@ -135,7 +135,7 @@ void judge_first_fall(const ReducedInstance<double>& instance, Examination& it) 
   const double predicted =
       2 / (3 * instance.tau) * (m.array() / m.maxCoeff() * (m.maxCoeff() - m.array())).sum();
   it.judge(falls_first,
-           equal("first fall of the stable rank over s^2", first_fall(instance), predicted)
+           equal("first fall of the stable rank over `s^2`", first_fall(instance), predicted)
                .unless(larger_fall, times(1.1))
                .unless(any_rows, [&] { return first_fall(with_shared_units(instance)); })
                .against(no_attention, 0.0));
@@ -195,7 +195,7 @@ void judge_last_rise(const ReducedInstance<double>& instance, Examination& it) {
   const auto rank_or_limit = [&](const Vector<double>& y) { return y[d] > 0 ? rank(y) : end; };
   Quantity largest = largest_along(logs, run.times().back(), 1e-12, rank_or_limit);
   largest.add(ErrorPart::rounding(static_cast<double>(d), end));
-  it.judge(not_above, at_most("largest stable rank on the way against that of Mu", largest, end));
+  it.judge(not_above, at_most("largest stable rank on the way against that of `Mu`", largest, end));
 }
 
 void examine(const Setting& setting, Examination& it) {

@@ -10,7 +10,7 @@ namespace {
 Statement sheet{
     .id = "joma.tree-cooccurrence",
     .paper = "arXiv 2310.00535, Theorem 5",
-    .status = "proved in source; the form at H = L is derived here",
+    .status = "proved in source; the form at `H = L` is derived here",
     .about = "generic symbols, sums over the latent tree and samples of it",
     .theorem = R"(
 For leaves of the latent tree that meet H <= L - 1 levels up
@@ -24,20 +24,20 @@ an edge, rho_0c that of a layer-1 variable with the label c, rho_0 its mean over
     .false_version = "height-only",
     .knobs = {tree_depth}};
 
-const Clause by_height =
-    sheet.clause("co-occurrence of two leaves by how high they meet and by the labels' mean rho_0");
+const Clause by_height = sheet.clause(
+    "co-occurrence of two leaves by how high they meet and by the labels' mean `rho_0`");
 
 const Hypothesis independent = sheet.assume("layer-1 variables independent given the label");
-const Hypothesis query_occurs = sheet.assume("1 - rho^{L-1} rho_0 > 0");
+const Hypothesis query_occurs = sheet.assume("`1 - rho^{L-1} rho_0 > 0`");
 
 struct Wrong {
   Control control;
   TreeMistake mistake;
 };
 const std::array all_wrong{
-    Wrong{sheet.control("edges", "rho^{2H-1} in place of rho^{2H}"), {.edges_missed = 1}},
-    Wrong{sheet.control("bias", "rho^L rho_0 in place of rho^{L-1} rho_0"), {.edges_added = 1}},
-    Wrong{sheet.control("mean-squared", "E[rho_0c]^2 in place of E[rho_0c^2] at H = L"),
+    Wrong{sheet.control("edges", "`rho^{2H-1}` in place of `rho^{2H}`"), {.edges_missed = 1}},
+    Wrong{sheet.control("bias", "`rho^L rho_0` in place of `rho^{L-1} rho_0`"), {.edges_added = 1}},
+    Wrong{sheet.control("mean-squared", "`E[rho_0c]^2` in place of `E[rho_0c^2]` at `H = L`"),
           {.mean_squared = true}},
     Wrong{sheet.control("height-only", "nothing but the height at which two leaves meet counts"),
           {.no_bias = true}}};
@@ -70,7 +70,7 @@ Truth summation_is(const TreeMistake& mistake) {
 }
 
 void derive(Examination& it) {
-  Identity same = identity("summation over the tree = formula, L = 2..4, H = 1..L",
+  Identity same = identity("summation over the tree = formula, `L = 2..4`, `H = 1..L`",
                            [] { return summation_is({}); });
   for (const Wrong& wrong : all_wrong) {
     same.unless(wrong.control, [&wrong] { return summation_is(wrong.mistake); });
@@ -125,7 +125,7 @@ void examine(const Setting& setting, Examination& it) {
   Comparison summation = equal("summation over the tree");
   Comparison pairs = equal("share of sampled pairs").of_kind(EvidenceKind::statistical);
   for (int levels = 1; levels <= tree.depth; ++levels) {
-    const std::string place = fmt::format("H = {}", levels);
+    const std::string place = fmt::format("`H = {}`", levels);
     const double chance = cooccurrence_with(tree, levels, {});
     summation.add(place, summed(tree, levels, copies, single), chance);
     pairs.add(place, sampled(tree, levels, copies, setting), chance);

@@ -21,21 +21,21 @@ and late their ln(1/delta) grow faster by the factor
                 .knobs = {tau}};
 
 const Clause ahead_first = sheet.clause(
-    "mu in proportion to the co-occurrences of the latent tree: strong ones lead first as s^3");
+    "`mu` in proportion to the co-occurrences of the latent tree: strong ones lead first as `s^3`");
 const Clause faster_last = sheet.clause("last grow faster by an exponential factor");
 const Clause always_ahead = sheet.clause("are not behind on the whole way");
 [[maybe_unused]] const Clause trained =
-    sheet.not_checked("that training on the tree makes mu so (joma.tree-order: no such order)");
+    sheet.not_checked("that training on the tree makes `mu` so (`joma.tree-order`: no such order)");
 
 const Hypothesis nonlinear =
-    sheet.assume(by_construction("nonlinear phi", "the flow has a fixed point mu"));
-const Hypothesis zero_start = sheet.assume("v(0) = 0");
-const Hypothesis mu_of_tree = sheet.assume("mu_l = kappa P[y_l = 1 | y_m = 1]");
+    sheet.assume(by_construction("nonlinear `phi`", "the flow has a fixed point `mu`"));
+const Hypothesis zero_start = sheet.assume("`v(0) = 0`");
+const Hypothesis mu_of_tree = sheet.assume("`mu_l = kappa P[y_l = 1 | y_m = 1]`");
 
 const Control larger_exponent =
-    sheet.control("exponent", "kappa^2 (P_j^2 - P_k^2)/tau 10 % larger");
-const Control larger_lead = sheet.control("first-lead", "the lead at small s 10 % larger");
-const Control missed_edge = sheet.control("edges", "rho^{2H - 1} in place of rho^{2H} in P");
+    sheet.control("exponent", "`kappa^2 (P_j^2 - P_k^2)/tau` 10 % larger");
+const Control larger_lead = sheet.control("first-lead", "the lead at small `s` 10 % larger");
+const Control missed_edge = sheet.control("edges", "`rho^{2H - 1}` in place of `rho^{2H}` in `P`");
 const Control at_once = sheet.control(
     "at-once", "strong co-occurrences are ahead by the exponential factor from the start");
 
@@ -164,12 +164,12 @@ void examine(const Setting& setting, Examination& it) {
     off = std::fmax(off, std::fabs(instance.target(l, 0) / (kappa * chance) - 1));
   }
   const double largest = instance.start.cwiseAbs().maxCoeff() / kappa;
-  it.require(zero_start, -largest, fmt::format("up to {:.3g} kappa", largest));
+  it.require(zero_start, -largest, fmt::format("up to `{:.3g} kappa`", largest));
   it.require(mu_of_tree, -off, fmt::format("off by {:.3g}", off));
   const std::vector<Quantity> claimed = exponents(tree, setting, {});
   const std::vector<Quantity> with_missed_edge = exponents(tree, setting, {.edges_missed = 1});
   it.judge(ahead_first,
-           equal("lead of siblings of the query over the others at small s, per s^3/3",
+           equal("lead of siblings of the query over the others at small `s`, per `s^3/3`",
                  first_leads(instance), claimed)
                .unless(larger_lead, times(1.1))
                .unless(missed_edge, with_missed_edge)

@@ -29,7 +29,7 @@ const Clause together =
     sheet.clause("strong and weak co-occurrences are learned together to a tenth, to nine tenths");
 const Clause together_uniform = sheet.clause("also with attention uniform");
 
-const Hypothesis positive_edge = sheet.assume("0 < rho");
+const Hypothesis positive_edge = sheet.assume("`0 < rho`");
 const Hypothesis label_only =
     sheet.assume(by_construction("depth 3, trained on the label alone", "the data are the rung's"));
 

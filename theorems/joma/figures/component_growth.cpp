@@ -91,10 +91,11 @@ Picture picture() {
 
 FigureMaker figure() {
   return {
-      .info = {.name = "joma-component-growth",
-               .title =
-                   "Theorem 2, linear phi: one component blows up, the others stop where predicted",
-               .shows = {"joma.linear-growth"}},
+      .info =
+          {.name = "joma-component-growth",
+           .title =
+               "Theorem 2, linear `phi`: one component blows up, the others stop where predicted",
+           .shows = {"joma.linear-growth"}},
       .data = data,
       .picture = picture};
 }

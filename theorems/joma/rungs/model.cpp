@@ -284,13 +284,13 @@ std::vector<LadderStep> ladder() {
 }
 
 constexpr const char* notation = R"(
-V is v without the query row (M_C x K); m stands for b_bar, E[x] down to `flow` and 1/M_C on
-`stationary`. R and corr (h a hidden unit at the last position, y a latent, over sequences) are
+`V` is `v` without the query row (`M_C x K`); `m` stands for `b_bar`, `E[x]` down to `flow` and `1/M_C` on
+`stationary`. `R` and corr (`h` a hidden unit at the last position, `y` a latent, over sequences) are
 
-    R = z^2 - sum_k v_k^2                            attention = linear
-      = z - (1/2T) sum_k v_k^2                       exp
-      = z - (1/2T) (sum_k v_k^2 - |V|_F^2 m)         softmax
-    corr = E[(h - E h)(E[y | sequence] - E y)] / (sd(h) sqrt(E y (1 - E y)))
+    `R = z^2 - sum_k v_k^2`                            `attention = linear`
+      `= z - (1/2T) sum_k v_k^2`                       exp
+      `= z - (1/2T) (sum_k v_k^2 - |V|_F^2 m)`         softmax
+    corr `= E[(h - E h)(E[y | sequence] - E y)] / (sd(h) sqrt(E y (1 - E y)))`
 )";
 
 std::vector<Rung> rungs() {

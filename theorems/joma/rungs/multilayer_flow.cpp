@@ -64,14 +64,15 @@ MultilayerFlow<T>::MultilayerFlow(MultilayerInstance<T> instance)
 template <Transcendental T>
 std::vector<ObservableInfo> MultilayerFlow<T>::observables() {
   return {
-      {"loss", "E[-ln softmax(logits)_c] over all sequences", ">= 0, nats", "mean cross entropy"},
+      {"loss", "`E[-ln softmax(logits)_c]` over all sequences", "`>= 0`, nats",
+       "mean cross entropy"},
       {"accuracy", "probability that the largest logit is the class", "[0, 1]"},
       {"attention_entropy_N",
-       "layer N: entropy of softmax(l) at the last position, mean over sequences; ln of the "
+       "layer `N`: entropy of `softmax(l)` at the last position, mean over sequences; ln of the "
        "positions if attention is not trained",
-       "[0, ln L] nats", "padding positions count"},
+       "[0, `ln L`] nats", "padding positions count"},
       {"correlation_N_L",
-       "mean over varying latents of level L of max over units of layer N of |corr|", "[0, 1]",
+       "mean over varying latents of level `L` of max over units of layer `N` of |corr|", "[0, 1]",
        "Table 1's kind of score; chance is high"},
       {"matched_N_L", "the same with a unit of its own for each latent, best assignment", "[0, 1]",
        "no unit serves twice"}};
@@ -111,12 +112,11 @@ void MultilayerFlow<T>::field(const Vector<T>& x, const SequenceBatch& batch,
 
 template <Transcendental T>
 void MultilayerFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
-  field(x, all_, {weight_.data(), weight_.rows(), weight_.cols()}, dx);
+  field(x, all_, weights_of_all(), dx);
 }
 
 template <Transcendental T>
-void MultilayerFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream,
-                                   Index batch) const {
+void MultilayerFlow<T>::draw_batch(Stream& stream, Index batch) const {
   const double share = 1 / static_cast<double>(batch);
   drawn_.clear();
   for (Index i = 0; i < batch; ++i) {
@@ -138,16 +138,29 @@ void MultilayerFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
     weight(label, column) += share;
   }
   take_sequences(instance_.data, chosen_, drawn_batch_);
+}
+
+template <Transcendental T>
+void MultilayerFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream,
+                                   Index batch) const {
+  draw_batch(stream, batch);
   field(x, drawn_batch_, std::as_const(drawn_weight_)(), dx);
 }
 
 template <Transcendental T>
-T MultilayerFlow<T>::loss_of(Eigen::Map<const Matrix<T>> logits) const {
+T MultilayerFlow<T>::batch_loss(const Vector<T>& x, Stream& stream, Index batch) const {
+  draw_batch(stream, batch);
+  return loss_of(network_.forward(x, drawn_batch_), std::as_const(drawn_weight_)());
+}
+
+template <Transcendental T>
+T MultilayerFlow<T>::loss_of(Eigen::Map<const Matrix<T>> logits,
+                             const Eigen::Map<const Matrix<double>>& weight) const {
   T sum(0);
   for (Index i = 0; i < logits.cols(); ++i) {
     const T whole = log_sum_exp(logits.col(i));
     for (Index c = 0; c < logits.rows(); ++c) {
-      if (weight_(c, i) > 0) sum = sum + T(weight_(c, i)) * (whole - logits(c, i));
+      if (weight(c, i) > 0) sum = sum + T(weight(c, i)) * (whole - logits(c, i));
     }
   }
   return sum;
@@ -155,7 +168,7 @@ T MultilayerFlow<T>::loss_of(Eigen::Map<const Matrix<T>> logits) const {
 
 template <Transcendental T>
 T MultilayerFlow<T>::loss(const Vector<T>& x) const {
-  return loss_of(network_.forward(x, all_));
+  return loss_of(network_.forward(x, all_), weights_of_all());
 }
 
 template <Transcendental T>
@@ -192,7 +205,7 @@ void MultilayerFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T>
   const SequenceData& data = instance_.data;
   const auto logits = network_.forward(x, all_);
   Readings read;
-  read.loss = loss_of(logits);
+  read.loss = loss_of(logits, weights_of_all());
   for (Index i = 0; i < logits.cols(); ++i) {
     Index best = 0;
     logits.col(i).maxCoeff(&best);

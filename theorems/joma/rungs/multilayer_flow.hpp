@@ -50,6 +50,8 @@ class MultilayerFlow final {
   void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
   /// The mean over `batch` >= 1 draws of a sequence and its class; equal draws are counted.
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
+  /// Mean cross entropy of the draws of `sample_rhs`, in nats. Cost of their logits.
+  [[nodiscard]] T batch_loss(const Vector<T>& x, Stream& stream, Index batch) const;
   /// Covariance of one draw applied to the columns of a matrix, over every sequence and class.
   /// Cost: a gradient each; memory O(dimension m) for m columns.
   void draw_covariance(const Vector<T>& x, const Matrix<T>& vectors, Matrix<T>& images) const;
@@ -81,7 +83,13 @@ class MultilayerFlow final {
     std::vector<std::vector<LatentScore>> latents;  ///< of every layer and level
   };
 
-  [[nodiscard]] T loss_of(Eigen::Map<const Matrix<T>> logits) const;
+  [[nodiscard]] T loss_of(Eigen::Map<const Matrix<T>> logits,
+                          const Eigen::Map<const Matrix<double>>& weight) const;
+  [[nodiscard]] Eigen::Map<const Matrix<double>> weights_of_all() const {
+    return {weight_.data(), weight_.rows(), weight_.cols()};
+  }
+  /// Leaves a drawn minibatch in drawn_batch_ and drawn_weight_.
+  void draw_batch(Stream& stream, Index batch) const;
   void field(const Vector<T>& x, const SequenceBatch& batch,
              Eigen::Map<const Matrix<double>> weight, Vector<T>& dx) const;
 

@@ -17,13 +17,18 @@
 namespace popgrad::joma {
 namespace {
 
-// Targets of samples: `add` puts e_y of a sample, or its mean over labels, on -softmax.
+// Targets of samples: `add` puts e_y of a sample, or its mean over labels, on -softmax; `own` is the logit of
+// y, or its mean.
 
 /// Sample s is labelled s: the full batch.
 struct OwnClass {
   template <class Column>
   void add(Index sample, Column&& error) const {
     error[sample] += 1;
+  }
+  template <class Column>
+  auto own(Index sample, const Column& logits) const {
+    return logits[sample];
   }
 };
 
@@ -32,6 +37,10 @@ struct Labels {
   template <class Column>
   void add(Index sample, Column&& error) const {
     error[of[static_cast<std::size_t>(sample)]] += 1;
+  }
+  template <class Column>
+  auto own(Index sample, const Column& logits) const {
+    return logits[of[static_cast<std::size_t>(sample)]];
   }
 };
 
@@ -42,6 +51,10 @@ struct LawsOfLabels {
   template <class Column>
   void add(Index sample, Column&& error) const {
     error += laws.col(sample);
+  }
+  template <class Column>
+  T own(Index sample, const Column& logits) const {
+    return laws.col(sample).dot(logits);
   }
 };
 
@@ -108,9 +121,10 @@ template <class T>
 const std::vector<Observable<Readings<T>>>& training_table() {
   static const std::vector<Observable<Readings<T>>> table = [] {
     auto all = invariant_table<T>();
-    all.push_back({{"loss", "E[-ln softmax(logits)_c] at x = X e_c, also when tokens are sampled",
-                    ">= 0, nats", "mean cross entropy"},
-                   &Readings<T>::loss});
+    all.push_back(
+        {{"loss", "`E[-ln softmax(logits)_c]` at `x = X e_c`, also when tokens are sampled",
+          "`>= 0`, nats", "mean cross entropy"},
+         &Readings<T>::loss});
     return all;
   }();
   return table;
@@ -230,44 +244,34 @@ void PopulationFlow<T>::field_of_laws(const Vector<T>& weight, const Vector<T>& 
 }
 
 template <Transcendental T>
-void PopulationFlow<T>::sample_noisy_laws(const Vector<T>& x, Vector<T>& dx, Stream& stream,
-                                          Index batch) const {
+template <class Use>
+void PopulationFlow<T>::with_batch(Stream& stream, Index batch, const Use& use) const {
+  const T share = T(1) / T(static_cast<int>(batch));
   const Index classes = instance_.classes();
-  const T share = T(1) / T(static_cast<int>(batch));
-  NoisyLabels labels(stream, noise_, classes);
-  std::vector<int> count(static_cast<std::size_t>(classes), 0);
-  Matrix<T> laws = Matrix<T>::Constant(classes, classes, T(0));
-  for (Index i = 0; i < batch; ++i) {
-    throw_if_step_stopped(i);
-    const std::uint32_t c = stream.category(cumulative_classes_);
-    ++count[c];
-    laws(labels(c), c) += T(1);
-  }
-  Vector<T> weight(classes);
-  for (Index c = 0; c < classes; ++c) {
-    const T times(count[static_cast<std::size_t>(c)]);
-    weight[c] = times * share;
-    if (count[static_cast<std::size_t>(c)] > 0) laws.col(c) /= times;
-  }
-  field(instance_.token_law, LawsOfLabels<T>{laws}, weight, x, dx);
-}
-
-template <Transcendental T>
-void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream,
-                                   Index batch) const {
-  const T share = T(1) / T(static_cast<int>(batch));
-  if (instance_.length == 0 && noise_ > 0) {
-    sample_noisy_laws(x, dx, stream, batch);
-    return;
-  }
   if (instance_.length == 0) {
     // Equal samples are counted, not repeated: the cost does not depend on the batch.
-    drawn_weight_.setConstant(instance_.classes(), T(0));
+    drawn_weight_.setConstant(classes, T(0));
+    if (!(noise_ > 0)) {
+      for (Index i = 0; i < batch; ++i) {
+        throw_if_step_stopped(i);
+        drawn_weight_[stream.category(cumulative_classes_)] += share;
+      }
+      use(instance_.token_law, OwnClass{}, drawn_weight_);
+      return;
+    }
+    NoisyLabels labels(stream, noise_, classes);
+    Matrix<T> laws = Matrix<T>::Constant(classes, classes, T(0));
     for (Index i = 0; i < batch; ++i) {
       throw_if_step_stopped(i);
-      drawn_weight_[stream.category(cumulative_classes_)] += share;
+      const std::uint32_t c = stream.category(cumulative_classes_);
+      laws(labels(c), c) += T(1);
     }
-    field_of_laws(drawn_weight_, x, dx);
+    for (Index c = 0; c < classes; ++c) {
+      const T times = laws.col(c).sum();
+      drawn_weight_[c] = times * share;
+      if (T(0) < times) laws.col(c) /= times;
+    }
+    use(instance_.token_law, LawsOfLabels<T>{laws}, drawn_weight_);
     return;
   }
   require_memory(static_cast<double>(instance_.tokens()) * static_cast<double>(batch) * sizeof(T),
@@ -275,7 +279,7 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
   Matrix<T> columns = Matrix<T>::Constant(instance_.tokens(), batch, T(0));
   std::vector<Index> label(static_cast<std::size_t>(batch));
   const T frequency = T(1) / T(static_cast<int>(instance_.length));
-  NoisyLabels labels(stream, noise_, instance_.classes());
+  NoisyLabels labels(stream, noise_, classes);
   for (Index i = 0; i < batch; ++i) {
     throw_if_step_stopped(i);
     const std::uint32_t c = stream.category(cumulative_classes_);
@@ -284,7 +288,28 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
       columns(stream.category(cumulative_tokens_[c]), i) += frequency;
     }
   }
-  field(columns, Labels{label}, Vector<T>::Constant(batch, share), x, dx);
+  use(columns, Labels{label}, Vector<T>(Vector<T>::Constant(batch, share)));
+}
+
+template <Transcendental T>
+void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream,
+                                   Index batch) const {
+  with_batch(stream, batch, [&](const auto& columns, const auto& targets, const Vector<T>& weight) {
+    if constexpr (std::is_same_v<decltype(targets), const OwnClass&>) {
+      field_of_laws(weight, x, dx);
+    } else {
+      field(columns, targets, weight, x, dx);
+    }
+  });
+}
+
+template <Transcendental T>
+T PopulationFlow<T>::batch_loss(const Vector<T>& x, Stream& stream, Index batch) const {
+  T sum(0);
+  with_batch(stream, batch, [&](const auto& columns, const auto& targets, const Vector<T>& weight) {
+    sum = mean_loss(columns, targets, weight, x);
+  });
+  return sum;
 }
 
 template <>
@@ -318,13 +343,20 @@ KnownDraws PopulationFlow<T>::known_draws() const {
 }
 
 template <Transcendental T>
-T PopulationFlow<T>::loss(const Vector<T>& x) const {
-  propagate(instance_.token_law, x);
+template <class Columns, class Targets>
+T PopulationFlow<T>::mean_loss(const Columns& columns, const Targets& targets,
+                               const Vector<T>& weight, const Vector<T>& x) const {
+  propagate(columns, x);
   T sum(0);
   for (Index s = 0; s < logits_.cols(); ++s) {
-    sum = sum + instance_.class_law[s] * (log_sum_exp(logits_.col(s)) - logits_(s, s));
+    sum = sum + weight[s] * (log_sum_exp(logits_.col(s)) - targets.own(s, logits_.col(s)));
   }
   return sum;
+}
+
+template <Transcendental T>
+T PopulationFlow<T>::loss(const Vector<T>& x) const {
+  return mean_loss(instance_.token_law, OwnClass{}, instance_.class_law, x);
 }
 
 template <Transcendental T>

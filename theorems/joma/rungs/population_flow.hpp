@@ -51,6 +51,8 @@ class PopulationFlow final {
   /// for sampled tokens; with label noise C^2 and a random number a sample more. Classes and tokens
   /// are the same whatever the label noise.
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
+  /// Mean cross entropy of the samples of `sample_rhs` on their labels, in nats. Cost of their logits.
+  [[nodiscard]] T batch_loss(const Vector<T>& x, Stream& stream, Index batch) const;
   /// Expectation and covariance of `sample_rhs`, see popgrad/fluctuations/draw_law.hpp: exact for laws, and for
   /// sampled tokens as far as counts can be run through. Cost O(M_C K) a class and count; with
   /// label noise a class, label and count.
@@ -101,8 +103,12 @@ class PopulationFlow final {
   void propagate(const Columns& columns, const Vector<T>& x) const;
   template <class Columns, class Targets>
   void back_propagate(const Columns& columns, const Targets& targets, const Vector<T>& x) const;
-  /// `sample_rhs` of laws with label noise.
-  void sample_noisy_laws(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
+  template <class Columns, class Targets>
+  T mean_loss(const Columns& columns, const Targets& targets, const Vector<T>& weight,
+              const Vector<T>& x) const;
+  /// use(columns, targets, weight) of a drawn minibatch.
+  template <class Use>
+  void with_batch(Stream& stream, Index batch, const Use& use) const;
 
   ClassInstance<T> instance_;
   Vector<T> mean_law_;  ///< E[x]

@@ -29,13 +29,13 @@ template <class T>
 const std::vector<Observable<Readings<T>>>& reduced_table() {
   static const std::vector<Observable<Readings<T>>> table{
       {{"attention_entropy",
-        "entropy of softmax(sum_k v_k^2/tau), linear attention softmax(sqrt(v^2 + c)/T)",
-        "[0, ln M_C] nats", "spread of attention at equal frequencies"},
+        "entropy of `softmax(sum_k v_k^2/tau)`, linear attention `softmax(sqrt(v^2 + c)/T)`",
+        "[0, `ln M_C`] nats", "spread of attention at equal frequencies"},
        &Readings<T>::attention_entropy},
       stable_rank_observable<T>(),
       {{"largest_delta",
-        "max over l, k of |1 - v/mu|; `attended`: |1 - a v/mu|, a = exp(sum_k v_k^2/tau)", ">= 0",
-        "what the slowest token has left; only with mu"},
+        "max over `l`, `k` of `|1 - v/mu|`; `attended`: `|1 - a v/mu|`, `a = exp(sum_k v_k^2/tau)`",
+        "`>= 0`", "what the slowest token has left; only with `mu`"},
        &Readings<T>::largest_delta}};
   return table;
 }

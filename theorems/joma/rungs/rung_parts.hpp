@@ -43,7 +43,7 @@ struct Readings {
 
 template <class T>
 Observable<Readings<T>> stable_rank_observable() {
-  return {{"stable_rank", "|V|_F^2/|V|_2^2; 0 at V = 0", "[1, min(M_C, K)]",
+  return {{"stable_rank", "`|V|_F^2/|V|_2^2`; 0 at `V = 0`", "[1, `min(M_C, K)`]",
            "directions in use; 1 for one unit"},
           &Readings<T>::stable_rank};
 }
@@ -52,22 +52,22 @@ Observable<Readings<T>> stable_rank_observable() {
 template <class T>
 std::vector<Observable<Readings<T>>> invariant_table() {
   using R = Readings<T>;
-  return {
-      {{"attention_entropy", "entropy of softmax(z/T)", "[0, ln M_C] nats",
-        "spread of attention at equal frequencies, whatever attention is"},
-       &R::attention_entropy},
-      {{"invariant_residual", "max_l |R_l - R_l(0)|", ">= 0", "departure from Theorem 1"},
-       &R::invariant_residual},
-      {{"invariant_residual_relative",
-        "|R - R(0)|_2 / |z|_2 (linear attention: |z^2|_2); 0 at z = 0", ">= 0",
-        "the same, in units of the logits"},
-       &R::invariant_residual_relative},
-      {{"normalised_correlation",
-        "Pearson correlation over tokens of z and z - R + R(0) (linear attention: of z^2 and z^2 "
-        "- R + R(0)); 0 if one is constant",
-        "[-1, 1]", "agreement in direction, blind to size"},
-       &R::normalised_correlation},
-      stable_rank_observable<T>()};
+  return {{{"attention_entropy", "entropy of `softmax(z/T)`", "[0, `ln M_C`] nats",
+            "spread of attention at equal frequencies, for every kind of attention"},
+           &R::attention_entropy},
+          {{"invariant_residual", "`max_l |R_l - R_l(0)|`", "`>= 0`", "departure from Theorem 1"},
+           &R::invariant_residual},
+          {{"invariant_residual_relative",
+            "`|R - R(0)|_2 / |z|_2` (linear attention: `|z^2|_2`); 0 at `z = 0`", "`>= 0`",
+            "the same, in units of the logits"},
+           &R::invariant_residual_relative},
+          {{"normalised_correlation",
+            "Pearson correlation over tokens of `z` and `z - R + R(0)` (linear attention: of `z^2` "
+            "and `z^2 "
+            "- R + R(0)`); 0 if one is constant",
+            "[-1, 1]", "agreement in direction, blind to size"},
+           &R::normalised_correlation},
+          stable_rank_observable<T>()};
 }
 
 /// Stable rank for numbers; 0 for symbols, whose printed equations have no use for it.

@@ -26,12 +26,12 @@ which grows as M E'.)",
                           rate_ratio, horizon},
                 .reads = "flow"};
 
-const Clause features_rest = sheet.clause("features at rest cost O(eta_Z/eta_Y)");
+const Clause features_rest = sheet.clause("features at rest cost `O(eta_Z/eta_Y)`");
 const Clause decoder_linear = sheet.clause("so does Eqn 10 for a fast decoder");
 const Clause stay_apart =
-    sheet.clause("the fast decoder costs a plateau, at z = -eta_Z w v(beta) int gamma");
+    sheet.clause("the fast decoder costs a plateau, at `z = -eta_Z w v(beta)` int `gamma`");
 const Clause starts_faster =
-    sheet.clause("reduced begins (M-1)^2/M |v(beta)|/|v(1)| times as fast");
+    sheet.clause("reduced begins `(M-1)^2/M |v(beta)|/|v(1)|` times as fast");
 
 const Hypothesis overlapping = sheet.assume("overlapping classes");
 const Hypothesis even_classes = sheet.assume(equally_likely);
@@ -40,11 +40,12 @@ const Control order_of_flow = sheet.control("order-of-flow", "order 1.1 for flow
 const Control order_of_fast =
     sheet.control("order-of-fast-decoder", "order 1.1 for fast-decoder - reduced");
 const Control tends_to_flow = sheet.control("tends-to-flow", "reduced said to tend to flow");
-const Control first_order = sheet.control("first-order", "beta = q1 E - q0, of first order in E");
+const Control first_order =
+    sheet.control("first-order", "`beta = q1 E - q0`, of first order in `E`");
 
 const Rival effective_rate = sheet.rival(
     "effective-rate",
-    "Lemma 3 and Eqn 10 change a rate only: the features are driven as by another eta_Y",
+    "Lemma 3 and Eqn 10 change a rate only: the features are driven as by another `eta_Y`",
     "that rate, to the speed at the start");
 
 constexpr double tolerance = 1e-12;
@@ -151,12 +152,12 @@ void judge_slow_attention(const TrainingInstance<double>& in_double, double end,
     driven.push_back(over(fast, rate));
   }
   it.judge(features_rest,
-           equal("order of |flow - quasi-static| in eta_Z", order_in(rates, features_frozen), 1)
+           equal("order of |flow - quasi-static| in `eta_Z`", order_in(rates, features_frozen), 1)
                .unless(order_of_flow, 1.1));
   it.judge(decoder_linear,
-           equal("order of |reduced - fast-decoder| in eta_Z", order_in(rates, decoder_summed), 1)
+           equal("order of |reduced - fast-decoder| in `eta_Z`", order_in(rates, decoder_summed), 1)
                .unless(order_of_fast, 1.1));
-  it.judge(stay_apart, below("0 against |fast-decoder - quasi-static| as eta_Z -> 0", 0,
+  it.judge(stay_apart, below("0 against |fast-decoder - quasi-static| as `eta_Z -> 0`", 0,
                              limit_in(rates, plateau)));
   const StartQuotients start = start_quotients(training.classes);
   const double h = decoder_scale(m, in_double.decoder_rate, draws);
@@ -171,10 +172,10 @@ void judge_slow_attention(const TrainingInstance<double>& in_double, double end,
   };
   std::vector<Quantity> claimed;
   for (const double one : start.pulls) claimed.emplace_back(-integral * one);
-  it.judge(stay_apart,
-           equal("z of fast-decoder over eta_Z as eta_Z -> 0", limits_in(rates, driven), claimed)
-               .in_units_of(integral * start.pulls.cwiseAbs().maxCoeff())
-               .against(effective_rate, instead(by_effective_rate)));
+  it.judge(stay_apart, equal("`z` of fast-decoder over `eta_Z` as `eta_Z -> 0`",
+                             limits_in(rates, driven), claimed)
+                           .in_units_of(integral * start.pulls.cwiseAbs().maxCoeff())
+                           .against(effective_rate, instead(by_effective_rate)));
 }
 
 template <class T>
@@ -186,8 +187,8 @@ void judge_start(const TrainingInstance<double>& in_double, Examination& it) {
     return speed(ReducedFlow<T>(training), t) / speed(PopulationFlow<T>(training), t);
   };
   const StartQuotients quotient = start_quotients(training.classes);
-  it.judge(starts_faster, equal("|z'_reduced|/|z'_flow| as t -> 0", limit_of(measured, early, 2, 3),
-                                quotient.claimed)
+  it.judge(starts_faster, equal("`|z'_reduced|/|z'_flow|` as `t -> 0`",
+                                limit_of(measured, early, 2, 3), quotient.claimed)
                               .unless(tends_to_flow, 1.0)
                               .unless(first_order, quotient.first_order));
 }
@@ -201,7 +202,7 @@ void examine(const Setting& setting, Examination& it) {
   const std::vector<Index> owners = classes_of_tokens(classes);
   const Index most = *std::max_element(owners.begin(), owners.end());
   it.require(overlapping, static_cast<double>(most) - 2,
-             fmt::format("lambda_max(E) = {:.3g}", largest_overlap(classes)));
+             fmt::format("`lambda_max(E) = {:.3g}`", largest_overlap(classes)));
   require_equally_likely(it, classes.weight);
   if (most < 2) return;
   in_refined_digits([&]<class T>() {

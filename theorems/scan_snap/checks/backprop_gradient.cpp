@@ -23,18 +23,20 @@ second term of beta with another sign.)",
                 .false_version = "true-gradient",
                 .reads = "fast-decoder"};
 
-const Clause in_features = sheet.clause("g_n = gamma (iota_n f_n - sum beta_nn' f_n')");
-const Clause two_forms = sheet.clause("xi_n = gamma q1 (G_nn - 1 - sum_{k != n} G_nk/(M-1))");
-const Clause positive = sheet.clause("xi_n > 0 for small overlap");
+const Clause in_features = sheet.clause("`g_n = gamma (iota_n f_n - sum beta_nn' f_n')`");
+const Clause two_forms = sheet.clause("`xi_n = gamma q1 (G_nn - 1 - sum_{k != n} G_nk/(M-1))`");
+const Clause positive = sheet.clause("`xi_n > 0` for small overlap");
 
 [[maybe_unused]] const Clause with_draws =
-    sheet.not_checked("at random draws, theta and sigma not 0");
+    sheet.not_checked("at random draws, `theta` and `sigma` not 0");
 
-const Hypothesis small_overlap = sheet.assume("lambda_max(E) < 1/(1 + sqrt(K - 1)) for xi_n > 0");
+const Hypothesis small_overlap =
+    sheet.assume("`lambda_max(E) < 1/(1 + sqrt(K - 1))` for `xi_n > 0`");
 
-const Control eqn_88 = sheet.control("eqn-88", "+ q0 in beta, as Eqn 88 prints its second term");
-const Control first_order = sheet.control("first-order", "E in place of E' in iota");
-const Control no_sum = sheet.control("no-sum", "xi_n without sum_{k != n} G_nk/(M-1)");
+const Control eqn_88 =
+    sheet.control("eqn-88", "`+ q0` in `beta`, as Eqn 88 prints its second term");
+const Control first_order = sheet.control("first-order", "`E` in place of `E'` in `iota`");
+const Control no_sum = sheet.control("no-sum", "`xi_n` without `sum_{k != n} G_nk/(M-1)`");
 
 const Rival true_gradient = sheet.rival(
     "true-gradient", "the gradient of the loss has the same coefficients (Lemma 3: a small change)",
@@ -52,12 +54,13 @@ const Knob excess = sheet.knob(
 const Knob attention_rate = sheet.knob(attention_rate_knob);
 
 void prove(Examination& it) {
-  it.judge(in_features, identity("coefficients of g_n/gamma in F are iota_n and -beta_nn'", [] {
-                          return gradient_identity(Beta::derived);
-                        }).unless(eqn_88, [] {
-                            return gradient_identity(Beta::of_eqn_88);
-                          }).with("generic E of three classes, generic M"));
-  it.judge(two_forms, identity("both forms of xi_n", [] {
+  it.judge(in_features,
+           identity("coefficients of `g_n/gamma` in `F` are `iota_n` and `-beta_nn'`", [] {
+             return gradient_identity(Beta::derived);
+           }).unless(eqn_88, [] {
+               return gradient_identity(Beta::of_eqn_88);
+             }).with("generic `E` of three classes, generic `M`"));
+  it.judge(two_forms, identity("both forms of `xi_n`", [] {
                         return xi_identity(Beta::derived);
                       }).unless(eqn_88, [] { return xi_identity(Beta::of_eqn_88); }));
 }
@@ -95,28 +98,28 @@ void judge_formulas(const Features& at, const TrainingInstance<double>& training
   const Matrix<double> beta = beta_of<double>(g, m);
   const std::vector<Quantity> own =
       measured([](const auto& c) -> Vector<double> { return c.diagonal(); });
-  it.judge(in_features, equal("coefficient of f_n in g_n against gamma iota_n", own,
+  it.judge(in_features, equal("coefficient of `f_n` in `g_n` against `gamma iota_n`", own,
                               predicted(iota_of<double>(g, m)))
                             .unless(first_order, predicted(iota_of<double>(by_e, m))));
-  it.judge(in_features, equal("coefficients of f_n' in g_n, negated, against gamma beta_nn'",
-                              measured([](const auto& c) { return off_diagonal(-c.transpose()); }),
-                              predicted(off_diagonal(beta)))
-                            .in_units_of(gamma * beta.cwiseAbs().maxCoeff())
-                            .unless(eqn_88, predicted(off_diagonal(beta_of_eqn_88<double>(g, m))))
-                            .against(true_gradient, instead([&] {
-                                       return by_true_gradient(at, training, run.times().back(),
-                                                               own);
-                                     })));
+  it.judge(in_features,
+           equal("coefficients of `f_{n'}` in `g_n`, negated, against `gamma beta_nn'`",
+                 measured([](const auto& c) { return off_diagonal(-c.transpose()); }),
+                 predicted(off_diagonal(beta)))
+               .in_units_of(gamma * beta.cwiseAbs().maxCoeff())
+               .unless(eqn_88, predicted(off_diagonal(beta_of_eqn_88<double>(g, m))))
+               .against(true_gradient, instead([&] {
+                          return by_true_gradient(at, training, run.times().back(), own);
+                        })));
   const std::vector<Index> overlapping = at.overlapping();
   if (overlapping.empty()) return;
   const std::vector<Quantity> xi = measured([&](const Matrix<double>& c) -> Vector<double> {
     return (c.diagonal() - (at.gram * c).diagonal())(overlapping);
   });
   it.judge(two_forms,
-           equal("xi_n of classes that overlap", xi, predicted(xi_formula(g, m, 1)(overlapping)))
+           equal("`xi_n` of classes that overlap", xi, predicted(xi_formula(g, m, 1)(overlapping)))
                .unless(no_sum, predicted(xi_formula(g, m, 0)(overlapping))));
   it.judge(positive,
-           below("0 < xi_n of classes that overlap", std::vector<Quantity>(xi.size(), 0.0), xi));
+           below("`0 < xi_n` of classes that overlap", std::vector<Quantity>(xi.size(), 0.0), xi));
 }
 
 void examine(const Setting& setting, Examination& it) {

@@ -4,7 +4,7 @@
 namespace popgrad::scan_snap::checks::class_noise {
 namespace {
 
-constexpr Hypothesis enough_draws{"N >= K^2"};
+constexpr Hypothesis enough_draws{"`N >= K^2`"};
 constexpr Knob mean_count =
     logarithmic_knob("draws", "random draws of a class, on average", 200, 400, 250);
 
@@ -31,19 +31,19 @@ order -1/2 in N and, but for 1 - 1/K, 1/2 in K, where the bound has 1.)",
                 .knobs = drawn_class_knobs(mean_count),
                 .reads = "fast-decoder"};
 
-const Clause near_mean = sheet.clause("N_n is within Delta of N/K");
-const Clause exact_law = sheet.clause("random classes move the decoder by the law of N_n");
-const Clause within_bounds = sheet.clause("at most by the order K/sqrt N");
-const Clause narrower = sheet.clause("by the order sqrt(K/N)");
+const Clause near_mean = sheet.clause("`N_n` is within `Delta` of `N/K`");
+const Clause exact_law = sheet.clause("random classes move the decoder by the law of `N_n`");
+const Clause within_bounds = sheet.clause("at most by the order `K/sqrt N`");
+const Clause narrower = sheet.clause("by the order `sqrt(K/N)`");
 
 const Control independent_counts =
-    sheet.control("independent-counts", "counts with the variance N/K");
-const Control narrow = sheet.control("narrow", "a fifth of Delta");
-const Control order_in_draws = sheet.control("order-in-draws", "theta of order -0.55 in N");
+    sheet.control("independent-counts", "counts with the variance `N/K`");
+const Control narrow = sheet.control("narrow", "a fifth of `Delta`");
+const Control order_in_draws = sheet.control("order-in-draws", "`theta` of order -0.55 in `N`");
 
-const Rival bound_as_law =
-    sheet.rival("bound-as-law", "theta is as wide as its bound up to a constant: of order 1 in K",
-                "the constant");
+const Rival bound_as_law = sheet.rival(
+    "bound-as-law", "`theta` is as wide as its bound up to a constant: of order 1 in `K`",
+    "the constant");
 
 constexpr std::uint32_t runs = 20'000;
 constexpr int finer = 16;
@@ -60,8 +60,8 @@ void judge_counts(const DrawnClasses& at, Examination& it) {
     }
     return found;
   };
-  it.judge(near_mean, at_most("P[|N_n - N/K| > Delta] by the exact law, at most delta", beyond(1),
-                              std::vector<Quantity>(levels.begin(), levels.end()))
+  it.judge(near_mean, at_most("`P[|N_n - N/K| > Delta]` by the exact law, at most `delta`",
+                              beyond(1), std::vector<Quantity>(levels.begin(), levels.end()))
                           .unless(narrow, [&] { return beyond(0.2); }));
 }
 
@@ -70,13 +70,14 @@ void judge_law(const DrawnClasses& at, const Matrix<std::uint32_t>& counts, doub
   const CountNoise noise(at);
   Comparison quantiles = equal("quantiles of draws against the exact law")
                              .of_kind(EvidenceKind::statistical)
-                             .with(fmt::format("N = {}, {} runs", at.draws, counts.rows()));
+                             .with(fmt::format("`N = {}`, {} runs", at.draws, counts.rows()));
   std::vector<Quantity> independent;
   for (const double level : levels) {
     for (const auto* table : {&noise.theta, &noise.sigma}) {
-      quantiles.add(fmt::format("{}, delta = {}", table == &noise.theta ? "theta" : "sigma", level),
-                    sampled_quantile(largest_of(*table, counts.leftCols(1)), level, alarm),
-                    quantile(binomial_law(at.draws, 1 / at.k()), *table, level));
+      quantiles.add(
+          fmt::format("{}, `delta = {}`", table == &noise.theta ? "`theta`" : "`sigma`", level),
+          sampled_quantile(largest_of(*table, counts.leftCols(1)), level, alarm),
+          quantile(binomial_law(at.draws, 1 / at.k()), *table, level));
       independent.emplace_back(quantile(poisson_law(at.mean()), *table, level));
     }
   }
@@ -91,15 +92,15 @@ void judge_bounds(const DrawnClasses& at, const Matrix<std::uint32_t>& counts, d
   const double late = 2 * crossover(at.decoder.vocabulary) / at.decoder.rate;
   for (const double level : levels) {
     const auto judge = [&](const char* what, const auto& table, const auto& of, double bound) {
-      bounds.add(fmt::format("{}, delta = {}", what, level),
+      bounds.add(fmt::format("{}, `delta = {}`", what, level),
                  sampled_quantile(largest_of(table, of), level, alarm), bound);
     };
     const double apart = at.deviation(level) / at.mean();
-    judge("theta", noise.theta, counts.leftCols(1), apart);
+    judge("`theta`", noise.theta, counts.leftCols(1), apart);
     judge("max theta", noise.theta, counts, at.deviation(level / at.k()) / at.mean());
-    judge("sigma", noise.sigma, counts.leftCols(1), at.decoder.rate * at.deviation(level) / 3);
+    judge("`sigma`", noise.sigma, counts.leftCols(1), at.decoder.rate * at.deviation(level) / 3);
     if (at.mean() * (1 - apart) < late) continue;
-    judge("sigma late", noise.sigma, counts.leftCols(1), std::pow(1 - apart, -2) - 1);
+    judge("`sigma` late", noise.sigma, counts.leftCols(1), std::pow(1 - apart, -2) - 1);
   }
   it.judge(within_bounds, bounds);
 }
@@ -120,10 +121,10 @@ void judge_orders(const DrawnClasses& at, const Setting& setting, Examination& i
   const auto both = [](double of_draws, double of_classes) {
     return std::vector<Quantity>{of_draws, of_classes};
   };
-  it.judge(narrower, equal("orders of the rms of theta_n over s h'/h")
+  it.judge(narrower, equal("orders of the rms of `theta_n` over `s h'/h`")
                          .of_kind(EvidenceKind::statistical)
-                         .add("in N", in_draws, -0.5)
-                         .add("in K", in_classes, exact)
+                         .add("in `N`", in_draws, -0.5)
+                         .add("in `K`", in_classes, exact)
                          .with(fmt::format("{:.3f}, {:.3f}", in_draws.value(), in_classes.value()))
                          .against(bound_as_law, both(-0.5, 1))
                          .unless(order_in_draws, both(-0.55, exact)));

@@ -24,23 +24,24 @@ from s -> 0 to s -> infinity
     .false_version = "no-factor",
     .reads = "reduced"};
 
-const Clause solved = sheet.clause("exp(M h) + (M-1) M h = M eta_Y s + 1");
-const Clause enclosed_gap = sheet.clause("h <= h* <= h + 2 eta_Y/M");
-const Clause gap_of_order_1 = sheet.clause("h* - h ~ (h'/2) ln(eta_Y/(M h'))");
-const Clause both_ends = sheet.clause("limits of h and gamma early and late");
+const Clause solved = sheet.clause("`exp(M h) + (M-1) M h = M eta_Y s + 1`");
+const Clause enclosed_gap = sheet.clause("`h <= h* <= h + 2 eta_Y/M`");
+const Clause gap_of_order_1 = sheet.clause("`h* - h ~ (h'/2) ln(eta_Y/(M h'))`");
+const Clause both_ends = sheet.clause("limits of `h` and `gamma` early and late");
 
-const Hypothesis two_tokens = sheet.assume("M >= 2");
-const Hypothesis positive_rate = sheet.assume("eta_Y > 0");
+const Hypothesis two_tokens = sheet.assume("`M >= 2`");
+const Hypothesis positive_rate = sheet.assume("`eta_Y > 0`");
 
 const Control all_tokens =
-    sheet.control("all-tokens", "M in place of M - 1 in the relation and in gamma");
-const Control larger_gap = sheet.control("gap", "h* - h 10 % larger");
+    sheet.control("all-tokens", "`M` in place of `M - 1` in the relation and in `gamma`");
+const Control larger_gap = sheet.control("gap", "`h* - h` 10 % larger");
 const Control without_m = sheet.control(
-    "no-factor", "ln(eta_Y s) + o(1) for ln(M eta_Y s) + o(1), as Theorem 1 prints it");
-const Control tenth_gap = sheet.control("tenth-gap", "h* <= h + eta_Y/(10 M)");
+    "no-factor", "`ln(eta_Y s)` + o(1) for `ln(M eta_Y s)` + o(1), as Theorem 1 prints it");
+const Control tenth_gap = sheet.control("tenth-gap", "`h* <= h + eta_Y/(10 M)`");
 
-const Rival one_regime = sheet.rival(
-    "one-regime", "the logarithm from the start: M h is the logarithm of 1 + r M eta_Y s", "r");
+const Rival one_regime =
+    sheet.rival("one-regime",
+                "the logarithm from the start: `M h` is the logarithm of `1 + r M eta_Y s`", "`r`");
 
 const Knob vocabulary = sheet.knob(vocabulary_knob(2, 1e6, 1000));
 const Knob decoder_rate = sheet.knob(decoder_rate_knob(0.01, 100));
@@ -57,11 +58,11 @@ Truth implicit_relation(bool every_token) {
 }
 
 void prove(Examination& it) {
-  it.judge(solved, identity("the implicit relation is solved by h' of the code", [] {
+  it.judge(solved, identity("the implicit relation is solved by `h'` of the code", [] {
                      return implicit_relation(false);
                    }).unless(all_tokens, [] {
                        return implicit_relation(true);
-                     }).with("generic M, eta_Y, h"));
+                     }).with("generic `M`, `eta_Y`, `h`"));
 }
 
 // x = M h (one number) on the clock eta_Y s, by the rate that training runs:
@@ -154,22 +155,22 @@ void judge_solution(double m, Examination& it) {
   const double r = std::expm1(integrated.back().value()) / (m * run.times().back());
   std::vector<Quantity> of_one_regime;
   for (const double clock : run.times()) of_one_regime.emplace_back(std::log1p(r * m * clock));
-  it.judge(solved, equal("M h integrated against the implicit relation", integrated, implicit)
+  it.judge(solved, equal("`M h` integrated against the implicit relation", integrated, implicit)
                        .at(run.places())
                        .unless(all_tokens, of_more)
                        .against(one_regime, of_one_regime));
 }
 
 void judge_gap(double m, double eta, Examination& it) {
-  it.judge(enclosed_gap, at_most("h <= h* <= h + 2 eta_Y/M, by the sign of the relation",
+  it.judge(enclosed_gap, at_most("`h <= h* <= h + 2 eta_Y/M`, by the sign of the relation",
                                  beyond_bounds_of_gap(m, eta, Interval(2)), 0)
                              .of_kind(EvidenceKind::certified)
                              .in_units_of(1)
                              .unless(tenth_gap, [&] {
                                return beyond_bounds_of_gap(m, eta, Interval(1) / Interval(10));
                              }));
-  it.judge(gap_of_order_1, equal("h* - h over (h'/2) ln(eta_Y/(M h')) as eta_Y -> 0")
-                               .add("ln(eta_Y/(M h')) = 1/2", discrete_gap(m, 0.5), 1)
+  it.judge(gap_of_order_1, equal("`h* - h` over `(h'/2) ln(eta_Y/(M h'))` as `eta_Y -> 0`")
+                               .add("`ln(eta_Y/(M h')) = 1/2`", discrete_gap(m, 0.5), 1)
                                .add("1, where the gap is largest", discrete_gap(m, 1), 1)
                                .add("2", discrete_gap(m, 2), 1)
                                .unless(larger_gap, times(1.1)));
@@ -196,11 +197,11 @@ void judge_regimes(double m, Examination& it) {
     return backprop_scale(m, h) / (others * at) - std::log(m / at);
   };
   it.judge(both_ends,
-           equal("h and gamma against what they tend to")
-               .add("h early", limit(false, early_h), 1)
-               .add("gamma early", limit(false, early_gamma), others)
-               .add("exp(M h) late", limit(true, late_h), 1)
-               .add("gamma eta_Y s/(1 - 1/M)^2 - ln(M eta_Y s) late",
+           equal("`h` and `gamma` against what they tend to")
+               .add("`h` early", limit(false, early_h), 1)
+               .add("`gamma` early", limit(false, early_gamma), others)
+               .add("`exp(M h)` late", limit(true, late_h), 1)
+               .add("`gamma eta_Y s/(1 - 1/M)^2 - ln(M eta_Y s)` late",
                     limit(true, late_gamma, logarithm), 0)
                .in_units_of(std::vector<double>{1, others, 1, 1})
                .unless(all_tokens, std::vector<Quantity>{1, 1, 1, 0})

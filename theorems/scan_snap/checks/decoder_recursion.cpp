@@ -26,19 +26,20 @@ with
                 .false_version = "continuous",
                 .reads = "reduced"};
 
-const Clause along_zeta =
-    sheet.clause("repeated draws of one class move its decoder along zeta_n, w = (M-1) h* zeta_n");
-const Clause error_there = sheet.clause("there e_n - alpha = (M-1)/(M - 1 + exp(M h*)) zeta_n");
+const Clause along_zeta = sheet.clause(
+    "repeated draws of one class move its decoder along `zeta_n`, `w = (M-1) h* zeta_n`");
+const Clause error_there = sheet.clause("there `e_n - alpha = (M-1)/(M - 1 + exp(M h*)) zeta_n`");
 
 const Hypothesis orthonormal = sheet.assume("orthonormal features");
 const Hypothesis drawn_again = sheet.assume(by_construction(
     "one class is drawn again and again", "where features are orthonormal no other class is felt"));
 
 const Control short_exponent =
-    sheet.control("short-exponent", "exp((M-1) h*) in place of exp(M h*)");
+    sheet.control("short-exponent", "`exp((M-1) h*)` in place of `exp(M h*)`");
 const Control continuous =
-    sheet.control("continuous", "h of continuous time (Lemma 6) in place of h* of draws");
-const Control wrong_mean = sheet.control("wrong-mean", "1/(M-1) taken off in zeta_n, not 1/M");
+    sheet.control("continuous", "`h` of continuous time (Lemma 6) in place of `h*` of draws");
+const Control wrong_mean =
+    sheet.control("wrong-mean", "`1/(M-1)` taken off in `zeta_n`, not `1/M`");
 
 const Knob vocabulary = sheet.knob(vocabulary_knob(2, 1e5, 30));
 const Knob decoder_rate = sheet.knob(decoder_rate_knob(0.01, 100));
@@ -79,11 +80,11 @@ Truth symbolic_error(Claim claim) {
 
 void prove(Examination& it) {
   it.judge(error_there,
-           identity("e_n - alpha at w = (M-1) h zeta_n is the claimed multiple of zeta_n",
+           identity("`e_n - alpha` at `w = (M-1) h zeta_n` is the claimed multiple of `zeta_n`",
                     [] { return symbolic_error(Claim::lemma_5); })
                .unless(short_exponent, [] { return symbolic_error(Claim::short_exponent); })
                .unless(wrong_mean, [] { return symbolic_error(Claim::wrong_mean); })
-               .with("generic M and h"));
+               .with("generic `M` and `h`"));
 }
 
 // The decoder of class n after so many draws of it: w and e_n - alpha at the next tokens of n and
@@ -173,16 +174,17 @@ void examine(const Setting& setting, Examination& it) {
                    {"draws", setting.count(draws)},
                    {"feature overlap", overlap},
                    {"seed", setting.seed}};
-  it.require(orthonormal, -overlap, fmt::format("f_n.f_j = {:.3g}", overlap));
+  it.require(orthonormal, -overlap, fmt::format("`f_n.f_j = {:.3g}`", overlap));
   const auto measured = [&](Claim claim) {
     return with_change(defects(decoder, setting, claim, 60), defects(decoder, setting, claim, 30));
   };
-  it.judge(along_zeta, equal("w over (M-1) h* minus zeta_n, e_n - alpha minus its multiple of it",
-                             measured(Claim::lemma_5), 0)
-                           .in_units_of(1)
-                           .unless(continuous, [&] { return measured(Claim::continuous); })
-                           .unless(short_exponent, [&] { return measured(Claim::short_exponent); })
-                           .unless(wrong_mean, [&] { return measured(Claim::wrong_mean); }));
+  it.judge(along_zeta,
+           equal("`w` over `(M-1) h*` minus `zeta_n`, `e_n - alpha` minus its multiple of it",
+                 measured(Claim::lemma_5), 0)
+               .in_units_of(1)
+               .unless(continuous, [&] { return measured(Claim::continuous); })
+               .unless(short_exponent, [&] { return measured(Claim::short_exponent); })
+               .unless(wrong_mean, [&] { return measured(Claim::wrong_mean); }));
 }
 
 }  // namespace

@@ -28,15 +28,15 @@ to leading order in 1/N, h and its derivatives at P(n) N.)",
                 .false_version = "true-gradient",
                 .reads = "fast-decoder"};
 
-const Clause solution = sheet.clause("the decoder is F (I - E') W");
+const Clause solution = sheet.clause("the decoder is `F (I - E') W`");
 const Clause varies =
-    sheet.clause("random draws give theta_n the variance (h'/h)^2 P(n) (1 - P(n)) N");
-const Clause remainder = sheet.clause("and r_n its rms to leading order");
+    sheet.clause("random draws give `theta_n` the variance `(h'/h)^2 P(n) (1 - P(n)) N`");
+const Clause remainder = sheet.clause("and `r_n` its rms to leading order");
 
-const Control first_order = sheet.control("first-order", "E in place of E'");
-const Control all_tokens = sheet.control("all-tokens", "M in place of M - 1 in W");
+const Control first_order = sheet.control("first-order", "`E` in place of `E'`");
+const Control all_tokens = sheet.control("all-tokens", "`M` in place of `M - 1` in `W`");
 const Control independent_counts =
-    sheet.control("independent-counts", "counts with the variance P(n) N");
+    sheet.control("independent-counts", "counts with the variance `P(n) N`");
 
 const Rival true_gradient = sheet.rival(
     "true-gradient", "the gradient of the loss has the same solution (Lemma 3: a small change)",
@@ -90,7 +90,7 @@ void judge_decoder(const TrainingInstance<double>& training, double t, Examinati
     const Vector<double> scaled = product / found.squaredNorm() * found;
     return std::vector<Quantity>(scaled.begin(), scaled.end());
   };
-  it.judge(solution, equal("entries of Y against F (I - E') W", measured, claimed)
+  it.judge(solution, equal("entries of `Y` against `F (I - E') W`", measured, claimed)
                          .against(true_gradient, instead(by_true_gradient))
                          .in_units_of(largest)
                          .unless(first_order, at.table((2 * one - at.gram) * w))
@@ -204,12 +204,12 @@ void judge_draws(const TrainingInstance<double>& training, const Setting& settin
     variance.push_back(variance_of_theta(decoder, p, all));
     independent.push_back(variance.back() * Quantity(1 / (1 - p)));
   }
-  it.judge(varies, equal("variance of theta_n over random draws",
+  it.judge(varies, equal("variance of `theta_n` over random draws",
                          sample_moments(theta, setting.false_alarm).variance, variance)
                        .of_kind(EvidenceKind::statistical)
                        .unless(independent_counts, independent)
-                       .with(fmt::format("N = {}, {} runs", all, theta.rows())));
-  it.judge(remainder, equal("rms of r_n over its leading order, rarest class",
+                       .with(fmt::format("`N = {}`, {} runs", all, theta.rows())));
+  it.judge(remainder, equal("rms of `r_n` over its leading order, rarest class",
                             residual_of_theta(decoder, law.minCoeff(), all), 1)
                           .unless(independent_counts, 1 / (1 - law.minCoeff())));
 }

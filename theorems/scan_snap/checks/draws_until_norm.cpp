@@ -30,19 +30,20 @@ That bound is loose: its product is a sum, to order eps + 1/(M eps)
                 .knobs = drawn_class_knobs(target),
                 .reads = "fast-decoder"};
 
-const Clause own_draws = sheet.clause("norm eps after s - ln(1/eps)/2 own draws");
-const Clause own_sum = sheet.clause("eta_Y s = 1/eps + ln(M/eps) - 1");
-const Clause all_draws = sheet.clause("E T waits for the last class");
-const Clause bound = sheet.clause("T <= (K/(eps eta_Y)) ln(M/eps)");
+const Clause own_draws = sheet.clause("norm `eps` after `s - ln(1/eps)/2` own draws");
+const Clause own_sum = sheet.clause("`eta_Y s = 1/eps + ln(M/eps) - 1`");
+const Clause all_draws = sheet.clause("`E T` waits for the last class");
+const Clause bound = sheet.clause("`T <= (K/(eps eta_Y)) ln(M/eps)`");
 
-const Control no_logarithm = sheet.control("no-logarithm", "1/(eta_Y eps) draws of a class");
-const Control no_lead = sheet.control("no-lead", "s draws of a class, as if h* were h");
-const Control without_one = sheet.control("without-one", "ln(M/eps) in place of ln(M/eps) - 1");
+const Control no_logarithm = sheet.control("no-logarithm", "`1/(eta_Y eps)` draws of a class");
+const Control no_lead = sheet.control("no-lead", "`s` draws of a class, as if `h*` were `h`");
+const Control without_one = sheet.control("without-one", "`ln(M/eps)` in place of `ln(M/eps) - 1`");
 const Control equal_waiting =
-    sheet.control("equal-waiting", "T = K S, as if all classes came equally often");
+    sheet.control("equal-waiting", "`T = K S`, as if all classes came equally often");
 
-const Rival product = sheet.rival(
-    "product", "the count grows as the product of 1/eps and the logarithm of M/eps", "a factor");
+const Rival product =
+    sheet.rival("product", "the count grows as the product of `1/eps` and the logarithm of `M/eps`",
+                "a factor");
 
 constexpr std::uint32_t runs = 10'000;
 constexpr double finer = 8;  // eps over the smaller one, at which counts are compared as well
@@ -68,12 +69,12 @@ OwnDraws own_draws_until(const Decoder& decoder, double eps) {
 
 void judge_own(const Decoder& decoder, double eps, Examination& it) {
   const double m = decoder.vocabulary;
-  Comparison counts = equal("draws of a class until |e_n - alpha_n| <= eps");
+  Comparison counts = equal("draws of a class until `|e_n - alpha_n| <= eps`");
   std::vector<Quantity> only_inverse, without_lead, products;
   double factor = 1;  // geometric mean
   for (const double norm : {eps, eps / finer}) {
     const OwnDraws found = own_draws_until(decoder, norm);
-    counts.add(fmt::format("eps = {:.4g}", norm), found.counted, found.claimed);
+    counts.add(fmt::format("`eps = {:.4g}`", norm), found.counted, found.claimed);
     only_inverse.emplace_back(1 / (norm * decoder.rate));
     without_lead.emplace_back(draws_until(decoder, norm));
     products.emplace_back(std::log(m / norm) / norm);
@@ -90,8 +91,9 @@ void judge_own(const Decoder& decoder, double eps, Examination& it) {
                      {ErrorPart::next_order((1 - std::sqrt(1 - 1 / m)) / eps),
                       ErrorPart::next_order(std::log1p(-eps)),
                       ErrorPart::next_order(logarithm / m - std::log1p(-1 / m) / 2)});
-  it.judge(own_sum, equal("eta_Y s - 1/eps against ln(M/eps) - 1", s * decoder.rate - 1 / eps, sum)
-                        .unless(without_one, logarithm));
+  it.judge(own_sum,
+           equal("`eta_Y s - 1/eps` against `ln(M/eps) - 1`", s * decoder.rate - 1 / eps, sum)
+               .unless(without_one, logarithm));
 }
 
 void judge_all(const DrawnClasses& at, double eps, const Setting& setting, Examination& it) {
@@ -99,7 +101,7 @@ void judge_all(const DrawnClasses& at, double eps, const Setting& setting, Exami
   const std::vector<double> waited =
       drawn_for_all(at.classes, own, setting.draws(runs), setting.draw_seed(), 23);
   const Matrix<double> column = Eigen::Map<const Vector<double>>(waited.data(), std::ssize(waited));
-  it.judge(all_draws, equal("mean T until |e_n - alpha_n| <= eps for all n",
+  it.judge(all_draws, equal("mean `T` until `|e_n - alpha_n| <= eps` for all `n`",
                             sample_moments(column, setting.false_alarm / 2).mean,
                             mean_draws_for_all(at.classes, own))
                           .of_kind(EvidenceKind::statistical)
@@ -109,9 +111,9 @@ void judge_all(const DrawnClasses& at, double eps, const Setting& setting, Exami
   const auto beyond = [&](double delta) {
     return sampled_quantile(waited, delta, setting.false_alarm / 4);
   };
-  it.judge(bound, at_most("quantiles of T against (K/(eps eta_Y)) ln(M/eps)")
-                      .add("delta = 0.1", beyond(0.1), most)
-                      .add("delta = 0.01", beyond(0.01), most)
+  it.judge(bound, at_most("quantiles of `T` against `(K/(eps eta_Y)) ln(M/eps)`")
+                      .add("`delta = 0.1`", beyond(0.1), most)
+                      .add("`delta = 0.01`", beyond(0.01), most)
                       .unless(no_logarithm, at.k() / (eps * at.decoder.rate))
                       .of_kind(EvidenceKind::statistical));
 }

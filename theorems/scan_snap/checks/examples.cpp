@@ -49,7 +49,7 @@ double overlap_bound(Index classes) {
 EvaluatedHypothesis overlap_below_bound(const SequenceClasses<double>& classes) {
   const double lambda = largest_overlap(classes);
   const double bound = overlap_bound(classes.classes());
-  return {"lambda_max(E) < 1/(1 + sqrt(K - 1))", lambda < bound ? Truth::yes : Truth::no,
+  return {"`lambda_max(E) < 1/(1 + sqrt(K - 1))`", lambda < bound ? Truth::yes : Truth::no,
           fmt::format("{:.4g} against {:.4g}", lambda, bound)};
 }
 

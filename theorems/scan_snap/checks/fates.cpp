@@ -26,13 +26,13 @@ fast-decoder has the same z'/eta_Z in the limit eta_Z -> 0.)",
                 .knobs = fates_knobs(),
                 .reads = "reduced"};
 
-const Clause on_reduced =
-    sheet.clause("distinct tokens gain attention and a single common token loses it, by xi_n > 0");
-const Clause on_fast_decoder = sheet.clause("on fast-decoder as well, as eta_Z -> 0");
+const Clause on_reduced = sheet.clause(
+    "distinct tokens gain attention and a single common token loses it, by `xi_n > 0`");
+const Clause on_fast_decoder = sheet.clause("on fast-decoder as well, as `eta_Z -> 0`");
 
-const Control own_included = sheet.control("own-included", "S in place of S - S_n");
-const Control overlap_only = sheet.control("overlap-only", "no term q0, as if M were infinite");
-const Control undamped = sheet.control("undamped", "z_c' without 1 - f_nc^2");
+const Control own_included = sheet.control("own-included", "`S` in place of `S - S_n`");
+const Control overlap_only = sheet.control("overlap-only", "no term `q0`, as if `M` were infinite");
+const Control undamped = sheet.control("undamped", "`z_c'` without `1 - f_nc^2`");
 
 const Rival frequent = sheet.rival(
     "frequent", "tokens gain that are frequent in a class and rare ones lose, common or not",
@@ -127,7 +127,7 @@ void judge_reduced(const FatesInstance& instance, double end, Examination& it) {
     const Vector<double> fitted = bases * bases.colPivHouseholderQr().solve(all);
     return std::vector<Quantity>(fitted.begin(), fitted.end());
   };
-  it.judge(on_reduced, compared("z'/(eta_Z w gamma) on reduced", found, of_form)
+  it.judge(on_reduced, compared("`z'/(eta_Z w gamma)` on reduced", found, of_form)
                            .against(frequent, instead(by_frequency)));
 }
 
@@ -155,7 +155,7 @@ void judge_fast_decoder(const FatesInstance& instance, double end, Examination& 
   };
   const std::vector<Quantity> limits = limits_of(found, 0.01 / (end * to_double(gamma)), 2, 3);
   it.judge(on_fast_decoder,
-           compared("z'/(eta_Z w gamma) on fast-decoder as eta_Z -> 0", limits, of_form));
+           compared("`z'/(eta_Z w gamma)` on fast-decoder as `eta_Z -> 0`", limits, of_form));
 }
 
 void examine(const Setting& setting, Examination& it) {

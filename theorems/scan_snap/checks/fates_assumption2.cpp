@@ -29,29 +29,29 @@ gain, and a single common token c loses:
 Overlaps fall by this: the flow leaves Assumption 2, and xi_n/gamma falls below q1 b before
 eta_Z w q1 b int gamma = 10, but stays above 0. On flow with features at rest, z_l'/eta_Z > 0 as
 well.)",
-                .hypotheses = {"A2: M >> K^2, at least M > 36 K^2", "A2: |lambda_1(E)| < 1/K",
-                               "A2: |lambda_i(E)| >= 6/sqrt(M) for all i", equally_likely},
+                .hypotheses = {"A2: `M >> K^2`, at least `M > 36 K^2`", "A2: `|lambda_1(E)| < 1/K`",
+                               "A2: `|lambda_i(E)| >= 6/sqrt(M)` for all `i`", equally_likely},
                 .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
                 .false_version = "for-ever",
                 .reads = "reduced"};
 
 const Clause gain_and_lose = sheet.clause(
     "from a start inside Assumption 2 distinct tokens gain and a single common one loses");
-const Clause by_formula = sheet.clause("by xi_n of the spectrum");
+const Clause by_formula = sheet.clause("by `xi_n` of the spectrum");
 const Clause bounded_below =
-    sheet.clause("above a bound > 0 while features meet Assumption 2, and below it later");
+    sheet.clause("above a bound `> 0` while features meet Assumption 2, and below it later");
 const Clause on_flow = sheet.clause("distinct ones gain on flow at rest");
 
 const Control second_order =
-    sheet.control("second-order", "lambda^2 in place of lambda^2/(1 + lambda)");
-const Control other_sign = sheet.control("other-sign", "the sum over G with the other sign");
+    sheet.control("second-order", "`lambda^2` in place of `lambda^2/(1 + lambda)`");
+const Control other_sign = sheet.control("other-sign", "the sum over `G` with the other sign");
 const Control by_norm_of_g =
-    sheet.control("norm-of-g", "sqrt(K)/(1 - 1/K) as bound of the second sum, for any |E_n|");
+    sheet.control("norm-of-g", "`sqrt(K)/(1 - 1/K)` as bound of the second sum, for any `|E_n|`");
 
 const Rival at_rest =
-    sheet.rival("at-rest", "xi_n/gamma stays that of P(l|n) as attention learns", "a rate");
+    sheet.rival("at-rest", "`xi_n/gamma` stays that of `P(l|n)` as attention learns", "a rate");
 const Rival for_ever =
-    sheet.rival("for-ever", "Assumption 2 at the start keeps xi_n above the bound at all times");
+    sheet.rival("for-ever", "Assumption 2 at the start keeps `xi_n` above the bound at all times");
 
 const Knob class_number = sheet.knob(whole_knob("classes", "classes K", 2, 5, 3));
 const Knob common_number = sheet.knob(whole_knob("common-tokens", "common tokens", 1, 3, 1));
@@ -115,7 +115,7 @@ void prove(Examination& it) {
   const Expression cross = GiNaC::pow(k * (k + 1), 2);
   // 36 (K-1) (M-1)/M > sqrt(K) (K+1), squared, as M goes to infinity, where it holds soonest.
   const Expression by_norm = GiNaC::pow(36 * (k - 1), 2) - k * GiNaC::pow(k + 1, 2);
-  it.judge(bounded_below, identity("b > 0 for all K >= 2 and M >= 36 K^2", [=] {
+  it.judge(bounded_below, identity("`b > 0` for all `K >= 2` and `M >= 36 K^2`", [=] {
                             return positive_from_two(own - cross, k);
                           }).unless(by_norm_of_g, [=] { return positive_from_two(by_norm, k); }));
 }
@@ -164,7 +164,7 @@ void judge_formula(const FatesInstance& at, double end, Examination& it) {
     }
     return numbers;
   };
-  it.judge(by_formula, equal("z'/(eta_Z w gamma) on reduced", found, of_form(GainForm::claimed))
+  it.judge(by_formula, equal("`z'/(eta_Z w gamma)` on reduced", found, of_form(GainForm::claimed))
                            .unless(second_order, of_form(GainForm::second_order))
                            .unless(other_sign, of_form(GainForm::other_sign))
                            .against(at_rest, of_start()));
@@ -197,7 +197,7 @@ void judge_reduced(const FatesInstance& at, Examination& it) {
   };
   it.judge(gain_and_lose, below("largest loss on reduced, on the whole trajectory",
                                 largest_along(rung, end, tolerance, loss), 0)
-                              .at(fmt::format("some M h up to {:.4g}", y_at(end)))
+                              .at(fmt::format("some `M h` up to {:.4g}", y_at(end)))
                               .in_units_of(bound));
 
   const auto least = [&](const Vector<double>& x) {
@@ -220,14 +220,14 @@ void judge_reduced(const FatesInstance& at, Examination& it) {
   const std::vector<FoundEvent> left = events_of(rung, end, tolerance);
   const double until = left.empty() ? end : left.front().time.value();
   const Quantity later = Solved(rung, {end}, tolerance).at(0, least);
-  it.judge(
-      bounded_below,
-      below("bound of xi_n/gamma against the least of it while features meet Assumption 2", bound,
-            smallest_along(rung, until, tolerance, least))
-          .against(for_ever, later)
-          .at(fmt::format("up to M h = {:.4g}, t = {:.4g}", y_at(until), clock.t(y_at(until)))));
-  it.judge(bounded_below, below("least xi_n/gamma later against that bound", later, bound)
-                              .at(fmt::format("M h = {:.4g}", y_at(end))));
+  it.judge(bounded_below,
+           below("bound of `xi_n/gamma` against the least of it while features meet Assumption 2",
+                 bound, smallest_along(rung, until, tolerance, least))
+               .against(for_ever, later)
+               .at(fmt::format("up to `M h = {:.4g}`, `t = {:.4g}`", y_at(until),
+                               clock.t(y_at(until)))));
+  it.judge(bounded_below, below("least `xi_n/gamma` later against that bound", later, bound)
+                              .at(fmt::format("`M h = {:.4g}`", y_at(end))));
 }
 
 // Sign of z_l'/eta_Z where Y learns by its gradient and features rest.

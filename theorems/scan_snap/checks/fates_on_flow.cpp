@@ -34,7 +34,7 @@ Comparison all_gain(std::string what, const Rung& rung,
     });
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       const Index token = layout.pair_token[static_cast<std::size_t>(pairs[i])];
-      claim.add(fmt::format("t = {}, token {}", at[save], token), 0, shares[i]);
+      claim.add(fmt::format("`t = {}`, token {}", at[save], token), 0, shares[i]);
     }
   }
   return claim;
@@ -62,8 +62,8 @@ std::string crossings(const PopulationFlow<double>& flow) {
   }
   std::string text;
   for (const FoundEvent& event : events_of(rung, times_of_fates.back(), tolerance)) {
-    text += fmt::format("{}z' of {} passes 0 at t = {:.4g}", text.empty() ? "" : ", ", event.name,
-                        event.time.value());
+    text += fmt::format("{}`z'` of {} passes 0 at `t = {:.4g}`", text.empty() ? "" : ", ",
+                        event.name, event.time.value());
   }
   return text;
 }
@@ -71,36 +71,37 @@ std::string crossings(const PopulationFlow<double>& flow) {
 }  // namespace
 
 Erratum fates_on_flow() {
-  return {.name = "scan-snap.fates-on-flow",
-          .kind = ErratumClass::does_not_transfer,
-          .statement = "scan-snap.fates",
-          .place = "arXiv 2305.16380v4, Theorem 2",
-          .grades = {SourceGrade::full_text},
-          .known = "read in full, v4",
-          .claim = "A2, on the attention dynamics Eqn 10, where eta_Y >> eta_Z (A1(c))",
-          .paper_says = "(a) z' > 0 for every distinct token",
-          .algebra_says =
-              "true on Eqn 10; on the population flow a distinct token loses attention at "
-              "eta_Y/eta_Z = 10, and none does at 100: it is A1(c), a finite ratio, that fails",
-          .effect = "the theorem stands; what it says of training needs a ratio that grows with M",
-          .examine = [](Examination& it) {
-            TrainingInstance<double> instance = with_ratio(small_overlap(), 10);
-            require_assumption_2(instance.classes, it);
-            require_uniform_classes(instance.classes, it);
-            it.hypotheses.push_back(not_evaluated(
-                "A1(c): eta_Y >> eta_Z", "10 and 100 on the instance; the paper gives no number"));
-            const char* const gain = "z'/max|z'| of every distinct token is positive";
-            const auto on = [&](const char* where) { return fmt::format("{}: {}", where, gain); };
-            it.judge(all_gain(on("reduced, ratio 10"), ReducedFlow<double>(instance)));
-            for (const auto& [name, rule] : {std::pair{"flow, ratio 10", DecoderRule::gradient},
-                                             {"fast-decoder, ratio 10", DecoderRule::fast}}) {
-              const PopulationFlow<double> flow(instance, rule);
-              refute(all_gain(on(name), flow).with(crossings(flow)), it);
-            }
-            instance.attention_rate /= 10;
-            it.judge(all_gain(on("flow, ratio 100, t = 1 to 1e5"), PopulationFlow<double>(instance),
-                              longer));
-          }};
+  return {
+      .name = "scan-snap.fates-on-flow",
+      .kind = ErratumClass::does_not_transfer,
+      .statement = "scan-snap.fates",
+      .place = "arXiv 2305.16380v4, Theorem 2",
+      .grades = {SourceGrade::full_text},
+      .known = "read in full, v4",
+      .claim = "A2, on the attention dynamics Eqn 10, where `eta_Y >> eta_Z` (A1(c))",
+      .paper_says = "(a) `z' > 0` for every distinct token",
+      .algebra_says =
+          "true on Eqn 10; on the population flow a distinct token loses attention at "
+          "`eta_Y/eta_Z = 10`, and none does at 100: it is A1(c), a finite ratio, that fails",
+      .effect = "the theorem stands; what it says of training needs a ratio that grows with `M`",
+      .examine = [](Examination& it) {
+        TrainingInstance<double> instance = with_ratio(small_overlap(), 10);
+        require_assumption_2(instance.classes, it);
+        require_uniform_classes(instance.classes, it);
+        it.hypotheses.push_back(not_evaluated(
+            "A1(c): `eta_Y >> eta_Z`", "10 and 100 on the instance; the paper gives no number"));
+        const char* const gain = "`z'/max|z'|` of every distinct token is positive";
+        const auto on = [&](const char* where) { return fmt::format("{}: {}", where, gain); };
+        it.judge(all_gain(on("reduced, ratio 10"), ReducedFlow<double>(instance)));
+        for (const auto& [name, rule] : {std::pair{"flow, ratio 10", DecoderRule::gradient},
+                                         {"fast-decoder, ratio 10", DecoderRule::fast}}) {
+          const PopulationFlow<double> flow(instance, rule);
+          refute(all_gain(on(name), flow).with(crossings(flow)), it);
+        }
+        instance.attention_rate /= 10;
+        it.judge(all_gain(on("flow, ratio 100, `t = 1` to 1e5"), PopulationFlow<double>(instance),
+                          longer));
+      }};
 }
 
 }  // namespace popgrad::scan_snap::checks

@@ -6,7 +6,7 @@ namespace {
 
 constexpr Hypothesis one_query{"one query, its classes equally likely"};
 constexpr Hypothesis commons_alike{
-    "P(l|n) of a common token is the same in all classes of the query"};
+    "`P(l|n)` of a common token is the same in all classes of the query"};
 constexpr Hypothesis distinct_alike{"classes have distinct tokens of the same weights"};
 
 constexpr Knob several_commons =
@@ -44,12 +44,12 @@ as eta_Z -> 0 they lose on flow at later times, too.)",
 const Clause on_reduced =
     sheet.clause("common tokens that classes have alike all lose attention on the reduced flow");
 const Clause at_first = sheet.clause("on the flow at first");
-const Clause later_on = sheet.clause("and later if eta_Z -> 0");
+const Clause later_on = sheet.clause("and later if `eta_Z -> 0`");
 
-const Control all_classes = sheet.control("all-classes", "K in place of K - 1");
+const Control all_classes = sheet.control("all-classes", "`K` in place of `K - 1`");
 const Control overlap_only =
-    sheet.control("overlap-only", "no term q0 on reduced, as if M were infinite");
-const Control undamped = sheet.control("undamped", "no 1 - s on flow");
+    sheet.control("overlap-only", "no term `q0` on reduced, as if `M` were infinite");
+const Control undamped = sheet.control("undamped", "no `1 - s` on flow");
 const Control distinct_too = sheet.control("distinct-too", "distinct tokens lose, too");
 
 const Rival each_alone =
@@ -203,7 +203,7 @@ void judge_reduced(const SymmetricClasses& symmetric, double end, Examination& i
     for (Quantity& number : numbers) number = number * Quantity(product / square);
     return numbers;
   };
-  it.judge(on_reduced, equal("z_c'/(eta_Z w gamma) on reduced", found, predicted(k - T(1), q0))
+  it.judge(on_reduced, equal("`z_c'/(eta_Z w gamma)` on reduced", found, predicted(k - T(1), q0))
                            .unless(all_classes, predicted(k, q0))
                            .unless(overlap_only, predicted(k - T(1), T(0)))
                            .against(each_alone, instead(by_itself)));
@@ -243,8 +243,8 @@ void judge_flow(const SymmetricClasses& symmetric, double end, Examination& it) 
   const auto over_time = [&](double t) {
     return pulls_on_flow<T>(symmetric, symmetric.pairs, training.attention_rate, t, t);
   };
-  it.judge(at_first, equal("z_c'/(eta_Z w t) on flow as t -> 0", limits_of(over_time, early, 2, 3),
-                           predicted(k - 1, free))
+  it.judge(at_first, equal("`z_c'/(eta_Z w t)` on flow as `t -> 0`",
+                           limits_of(over_time, early, 2, 3), predicted(k - 1, free))
                          .unless(all_classes, predicted(k, free))
                          .unless(undamped, predicted(k - 1, T(1))));
   const double slow = training.decoder_rate / (100 * end);
@@ -254,9 +254,9 @@ void judge_flow(const SymmetricClasses& symmetric, double end, Examination& it) 
   const std::vector<Quantity> ends = limits_of(
       [&](double other) { return pulls_on_flow<T>(symmetric, tokens, other, end, 1); }, slow, 2, 3);
   const auto commons = ends.begin() + symmetric.commons();
-  Comparison later =
-      below("z_c'/(eta_Z w) on flow as eta_Z -> 0", std::vector<Quantity>(ends.begin(), commons), 0)
-          .in_units_of(training.decoder_rate);
+  Comparison later = below("`z_c'/(eta_Z w)` on flow as `eta_Z -> 0`",
+                           std::vector<Quantity>(ends.begin(), commons), 0)
+                         .in_units_of(training.decoder_rate);
   if (commons != ends.end()) {
     later.unless(distinct_too, [first = *commons, count = symmetric.pairs.size()] {
       return std::vector<Quantity>(count, first);

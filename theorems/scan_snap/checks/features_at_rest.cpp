@@ -83,11 +83,12 @@ std::vector<Quantity> read_off(
 
 void require_rest(const TrainingInstance<double>& training, const Features& at, double moved,
                   Examination& it) {
-  it.require(features_rest, -moved, fmt::format("|z| up to {:.3g}", moved));
+  it.require(features_rest, -moved, fmt::format("`|z|` up to {:.3g}", moved));
   Quantity smallest(at.spectrum[0]);
   smallest.add(
       ErrorPart::rounding(static_cast<double>(at.classes()), at.spectrum[at.classes() - 1]));
-  it.require(full_rank, smallest, fmt::format("smallest eigenvalue of F'F {:.3g}", at.spectrum[0]));
+  it.require(full_rank, smallest,
+             fmt::format("smallest eigenvalue of `F'F` {:.3g}", at.spectrum[0]));
   it.require(zero_start, training.shares_column());
 }
 
@@ -98,7 +99,7 @@ void require_uniform(const SequenceClasses<double>& classes, Examination& it) {
   const bool own = std::ssize(next) == classes.classes();
   const bool even = uneven <= k * machine_epsilon<double>();
   it.require(equal_classes, own && even,
-             fmt::format("K P(n) - 1 up to {:.2g}, {} next tokens", uneven, next.size()));
+             fmt::format("`K P(n) - 1` up to {:.2g}, {} next tokens", uneven, next.size()));
 }
 
 }  // namespace popgrad::scan_snap::checks

@@ -42,13 +42,13 @@ std::vector<Quantity> read_off(const Solved& run, std::size_t save,
                                const std::function<Vector<double>(const Vector<double>&)>& reading);
 
 inline constexpr Hypothesis features_rest{"features at rest"};
-inline constexpr Hypothesis full_rank{"F has full rank"};
-inline constexpr Hypothesis zero_start{"Y(0) = 0"};
+inline constexpr Hypothesis full_rank{"`F` has full rank"};
+inline constexpr Hypothesis zero_start{"`Y(0) = 0`"};
 /// Evaluates these for a solve that ends with logits no larger than `moved`.
 void require_rest(const TrainingInstance<double>& training, const Features& at, double moved,
                   Examination& it);
 
-inline constexpr Hypothesis equal_classes{"P(n) = 1/K, a next token of its own for each class"};
+inline constexpr Hypothesis equal_classes{"`P(n) = 1/K`, a next token of its own for each class"};
 void require_uniform(const SequenceClasses<double>& classes, Examination& it);
 
 }  // namespace popgrad::scan_snap::checks

@@ -27,16 +27,16 @@ const Clause is_gradient =
 const Clause rows_cancel = sheet.clause("their rows sum to 0");
 
 const Hypothesis positive_weights =
-    sheet.assume("every class has a positive weight and f_n does not vanish");
+    sheet.assume("every class has a positive weight and `f_n` does not vanish");
 
 const Control weak_projection =
-    sheet.control("weak-projection", "I - 0.9 f f' in the attention part");
+    sheet.control("weak-projection", "`I - 0.9 f f'` in the attention part");
 const Control no_norm =
-    sheet.control("no-norm", "attention weights c_n = f_n/|f_n|_1 in place of f_n");
+    sheet.control("no-norm", "attention weights `c_n = f_n/|f_n|_1` in place of `f_n`");
 
 const Rival finite_length =
     sheet.rival("finite-length", "the gradient of the expected loss of sequences of 5 tokens",
-                "a rate of Y and one of Z");
+                "a rate of `Y` and one of `Z`");
 
 const Knob class_count = sheet.knob(class_count_knob(1, 6, 2));
 const Knob common_count = sheet.knob(common_count_knob(0, 4, 2));
@@ -124,7 +124,7 @@ void prove(Examination& it) {
                     [] { return symbolic_gradient(Formula::lemma_1); })
                .unless(weak_projection, [] { return symbolic_gradient(Formula::weak_projection); })
                .unless(no_norm, [] { return symbolic_gradient(Formula::no_norm); })
-               .with("generic P, w, Y, Z"));
+               .with("generic `P`, `w`, `Y`, `Z`"));
   it.judge(rows_cancel,
            identity("rows of the field sum to 0", [] {
              return rows_vanish(Formula::lemma_1);
@@ -223,7 +223,8 @@ void examine(const Setting& setting, Examination& it) {
                    {"size of the state", size},
                    {"seed", setting.seed}};
   const double least = std::min(classes.weight.minCoeff(), classes.law.minCoeff());
-  it.require_positive(positive_weights, least, fmt::format("least P(n) and P(l|n) {:.3g}", least));
+  it.require_positive(positive_weights, least,
+                      fmt::format("least `P(n)` and `P(l|n)` {:.3g}", least));
   in_refined_digits([&]<class T>() { judge_directions<T>(training, size, setting.seed, it); });
 }
 

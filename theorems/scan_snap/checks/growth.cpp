@@ -19,23 +19,23 @@ f of the leading distinct token l0 rises, and with B_n = eta_Z w int xi_n
                 .knobs = leading_token_knobs(),
                 .reads = "reduced"};
 
-const Clause parts = sheet.clause("distinct tokens part as r(t) = r(0) chi(t)");
-const Clause by_square = sheet.clause("z' = f^2 B'");
-const Clause from_below = sheet.clause("ln(chi)/2 of the leading one at least f(0)^2 B");
-const Clause from_above = sheet.clause("at most f(t)^2 B");
-const Clause rises = sheet.clause("its f rises");
+const Clause parts = sheet.clause("distinct tokens part as `r(t) = r(0) chi(t)`");
+const Clause by_square = sheet.clause("`z' = f^2 B'`");
+const Clause from_below = sheet.clause("`ln(chi)/2` of the leading one at least `f(0)^2 B`");
+const Clause from_above = sheet.clause("at most `f(t)^2 B`");
+const Clause rises = sheet.clause("its `f` rises");
 
-const Control other_exponent = sheet.control("exponent", "chi^1.1 in place of chi");
-const Control other_token = sheet.control("other-token", "chi of l' in place of that of l");
-const Control not_squared = sheet.control("not-squared", "z_l' = f_nl B_n'");
+const Control other_exponent = sheet.control("exponent", "`chi^1.1` in place of `chi`");
+const Control other_token = sheet.control("other-token", "`chi` of `l'` in place of that of `l`");
+const Control not_squared = sheet.control("not-squared", "`z_l' = f_nl B_n'`");
 const Control on_flow = sheet.control(
     "on-flow", "the same law on the flow, where the decoder learns by the gradient of the loss");
-const Control lower_bound = sheet.control("lower-bound", "1.1 f_nl0(0)^2 B_n as the lower bound");
-const Control upper_bound = sheet.control("upper-bound", "0.9 f_nl0(t)^2 B_n as the upper bound");
+const Control lower_bound = sheet.control("lower-bound", "`1.1 f_nl0(0)^2 B_n` as the lower bound");
+const Control upper_bound = sheet.control("upper-bound", "`0.9 f_nl0(t)^2 B_n` as the upper bound");
 
 const Rival temperature = sheet.rival(
-    "temperature", "attention sharpens its first weights, ln f_nl = (1 + kappa B_n) ln P(l|n)",
-    "kappa");
+    "temperature", "attention sharpens its first weights, `ln f_nl = (1 + kappa B_n) ln P(l|n)`",
+    "`kappa`");
 
 constexpr double tolerance = 1e-12;
 
@@ -60,12 +60,12 @@ void prove(Examination& it) {
   const Expression f = flow.features_at(x)[1];
   const Expression quotient = classes.law[1] / classes.law[2];
   const Expression r = quotient * quotient * GiNaC::exp(2 * (x[1] - x[2])) - 1;
-  const char* const generic = "generic P, w, z, h, M";
-  it.judge(parts, identity("r' = 2 z_l' r", [&] {
+  const char* const generic = "generic `P`, `w`, `z`, `h`, `M`";
+  it.judge(parts, identity("`r' = 2 z_l' r`", [&] {
                     return vanishes(Expression(rate_along(r, x, rate) - 2 * rate[1] * r));
                   }).with(generic));
   it.judge(by_square,
-           identity("z_l' = f_nl^2 B_n'",
+           identity("`z_l' = f_nl^2 B_n'`",
                     [&] { return vanishes(Expression(rate[1] - f * f * rate[5])); })
                .with(generic)
                .unless(not_squared, [&] { return vanishes(Expression(rate[1] - f * rate[5])); }));
@@ -93,7 +93,7 @@ std::vector<Quantity> sharpened(const std::vector<Quantity>& parting,
 
 // ln(r/r(0)) for l = l0 and every other distinct token l' of another weight.
 void judge_ratios(const LeadingToken& token, const Solved& run, Examination& it) {
-  Comparison parting = equal("ln(r(t)/r(0)) of l0 and another distinct token");
+  Comparison parting = equal("`ln(r(t)/r(0))` of `l0` and another distinct token");
   std::vector<Quantity> of_other;
   std::vector<double> starts, growths;
   for (const Index other : token.others()) {
@@ -161,10 +161,10 @@ void judge_bounds(const LeadingToken& token, const Solved& run, Examination& it)
     }) / run.at(save, [&](const Vector<double>& x) { return token.growth(x); }));
   }
   const auto all = [&](double number) { return std::vector<Quantity>(shares.size(), number); };
-  it.judge(from_below, at_most("f_nl0(0)^2 against z_l0/B_n", all(before), shares)
+  it.judge(from_below, at_most("`f_nl0(0)^2` against `z_l0/B_n`", all(before), shares)
                            .at(run.places())
                            .unless(lower_bound, [&] { return all(1.1 * before); }));
-  it.judge(from_above, at_most("z_l0/B_n against f_nl0(t)^2", shares, after)
+  it.judge(from_above, at_most("`z_l0/B_n` against `f_nl0(t)^2`", shares, after)
                            .at(run.places())
                            .unless(upper_bound, times(0.9)));
 }
@@ -188,7 +188,7 @@ void examine(const Setting& setting, Examination& it) {
   it.require_positive(learns, drive, fmt::format("{:.4g}", drive.value()));
   if (!(drive.value() > drive.error())) return;
   it.require(leads, token.lead() - 1,
-             fmt::format("P(l0|n) is {:.4g} of the next largest", token.lead()));
+             fmt::format("`P(l0|n)` is {:.4g} of the next largest", token.lead()));
   const Quantity loss = least(&LeadingToken::least_loss);
   it.require_positive(commons_lose, loss, fmt::format("{:.4g}", loss.value()));
   std::vector<double> times;
@@ -197,7 +197,7 @@ void examine(const Setting& setting, Examination& it) {
   const Solved run(rung, times, tolerance);
   judge_ratios(token, run, it);
   judge_bounds(token, run, it);
-  it.judge(rises, below("0 against the least d ln f_nl0/dB_n", 0, least(&LeadingToken::rise)));
+  it.judge(rises, below("0 against the least `d ln f_nl0/dB_n`", 0, least(&LeadingToken::rise)));
 }
 
 }  // namespace

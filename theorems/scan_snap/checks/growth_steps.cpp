@@ -26,19 +26,19 @@ what Lemma 3 does to the gradient. Figure scan-snap-steps has both quotients at 
                 .reads = "reduced"};
 
 const Clause conditional = sheet.clause("Theorem 4 follows from Eqn 13");
-const Clause off_by =
-    sheet.clause("which is off against Eqn 10, and that off the flow, by known factors as t -> 0");
+const Clause off_by = sheet.clause(
+    "which is off against Eqn 10, and that off the flow, by known factors as `t -> 0`");
 
-const Control as_printed = sheet.control("printed", "B = ln(C0 + 4 Gamma)/4");
-const Control smaller_exponent = sheet.control("exponent", "z' falls with exp(3.6 z)");
+const Control as_printed = sheet.control("printed", "`B = ln(C0 + 4 Gamma)/4`");
+const Control smaller_exponent = sheet.control("exponent", "`z'` falls with `exp(3.6 z)`");
 const Control all_classes =
-    sheet.control("all-classes", "K in place of K - 1 in Eqn 13 over Eqn 10");
+    sheet.control("all-classes", "`K` in place of `K - 1` in Eqn 13 over Eqn 10");
 const Control effective_rate =
-    sheet.control("effective-rate", "Eqn 10 over the flow as a rate (1 - rho) eta_Y");
+    sheet.control("effective-rate", "Eqn 10 over the flow as a rate `(1 - rho) eta_Y`");
 const Control larger_factor = sheet.control("factor", "Eqn 10 over the flow 10 % larger");
 
 const Rival at_rest = sheet.rival(
-    "at-rest", "attention does not act back: B_n grows in proportion to Gamma", "a rate");
+    "at-rest", "attention does not act back: `B_n` grows in proportion to `Gamma`", "a rate");
 
 void judge_conditional(const OneCommonToken& instance, Examination& it) {
   const CommonToken<double> token = instance.token();
@@ -62,7 +62,7 @@ void judge_conditional(const OneCommonToken& instance, Examination& it) {
     in_proportion.emplace_back(product / square * accumulated_at(token, t));
   }
   it.judge(conditional,
-           equal("B_n of Eqn 13 integrated against ln(1 + 4 Gamma/C0)/4", integrated, claimed)
+           equal("`B_n` of Eqn 13 integrated against `ln(1 + 4 Gamma/C0)/4`", integrated, claimed)
                .against(at_rest, in_proportion)
                .at(run.places())
                .unless(as_printed, printed)
@@ -86,7 +86,7 @@ void judge_quotients(const OneCommonToken& instance, Examination& it) {
   const auto both = [](double of_first, double of_second) {
     return std::vector<Quantity>{of_first, of_second};
   };
-  it.judge(off_by, equal("quotients of B_n as t -> 0")
+  it.judge(off_by, equal("quotients of `B_n` as `t -> 0`")
                        .add("Eqn 13 over Eqn 10", limit_in(falling, first), to_reduced)
                        .add("Eqn 10 over the flow", limit_in(falling, second), to_flow)
                        .unless(all_classes, both(to_reduced * (k - 1) / k, to_flow))

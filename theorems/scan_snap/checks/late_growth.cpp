@@ -35,26 +35,26 @@ in place of 1/(K_m + 1), holds as long as f_c^2 M is large and no distinct token
                 .knobs = one_common_token_knobs(),
                 .reads = "reduced"};
 
-const Clause grows =
-    sheet.clause("xi_n falls below any c/t, and B_n grows like ln(ln t)/(K_m + 1) all the same");
-const Clause rest_falls = sheet.clause("the rest falls as (ln t)^(-1/(K_m + 1))");
+const Clause grows = sheet.clause(
+    "`xi_n` falls below any `c/t`, and `B_n` grows like `ln(ln t)/(K_m + 1)` all the same");
+const Clause rest_falls = sheet.clause("the rest falls as `(ln t)^(-1/(K_m + 1))`");
 const Clause begins =
     sheet.clause("both within a tenth from where leading tokens have four fifths of the attention");
 
 const Hypothesis has_other =
-    sheet.assume({"n has another distinct token", Basis::evaluated,
-                  "else the rest is the common token's, of order K_m + 1"});
+    sheet.assume({"`n` has another distinct token", Basis::evaluated,
+                  "else the rest is the common token's, of order `K_m + 1`"});
 const Hypothesis leading = sheet.assume("one token leads the distinct ones of each class");
 
 const Control theorem_4 =
-    sheet.control("theorem-4", "B_n ~ ln(y)/(2 K_m), as while the overlap is large");
+    sheet.control("theorem-4", "`B_n ~ ln(y)/(2 K_m)`, as while the overlap is large");
 const Control norms_kept =
-    sheet.control("norms-kept", "B_n ~ ln(y)/K_m, as if no distinct token led");
-const Control all_classes = sheet.control("all-classes", "K for K - 1 in kappa");
+    sheet.control("norms-kept", "`B_n ~ ln(y)/K_m`, as if no distinct token led");
+const Control all_classes = sheet.control("all-classes", "`K` for `K - 1` in `kappa`");
 const Control larger_order = sheet.control("order", "the rest falls with an order 10 % larger");
-const Control from_e2 = sheet.control("from-e2", "the regime begins at y = e^2");
+const Control from_e2 = sheet.control("from-e2", "the regime begins at `y = e^2`");
 
-const Rival power = sheet.rival("power", "B_n is a power of ln t, not its logarithm",
+const Rival power = sheet.rival("power", "`B_n` is a power of `ln t`, not its logarithm",
                                 "an amplitude and an exponent");
 
 constexpr double tolerance = 1e-11;
@@ -233,8 +233,8 @@ void judge(const Classes& classes, const LeadingToken& token, double begin, Exam
   chord.add(ErrorPart::next_order(chord.value() - slope(last - 2).value()));
   now.add(ErrorPart::next_order(now.value() - found.exponent[last - 1].value()));
   // The local exponent is eta_Z w t xi_n y, as t xi_n is the slope of B_n in ln t.
-  it.judge(grows, equal("exponent of B_n in y = M h")
-                      .add("eta_Z w t xi_n y at the end", now, 1 / (law.members + 1))
+  it.judge(grows, equal("exponent of `B_n` in `y = M h`")
+                      .add("`eta_Z w t xi_n y` at the end", now, 1 / (law.members + 1))
                       .add("of the last piece", chord, 1 / (law.members + 1))
                       .unless(theorem_4, 1 / (2 * law.members))
                       .unless(norms_kept, 1 / law.members));
@@ -252,7 +252,7 @@ void judge(const Classes& classes, const LeadingToken& token, double begin, Exam
     expected.back().add(ErrorPart::next_order(square / (2 * std::pow(1 - square, 2))));
     expected.back().add(ErrorPart::next_order(off(i) - off(i - 1)));
     of_all_classes.emplace_back(of_all.growth(log_y));
-    places.push_back(fmt::format("y = e^{:.4g}", log_y));
+    places.push_back(fmt::format("`y = e^{:.4g}`", log_y));
   }
   // Through the first and the last.
   const auto by_power = [&] {
@@ -265,7 +265,7 @@ void judge(const Classes& classes, const LeadingToken& token, double begin, Exam
     }
     return powers;
   };
-  it.judge(grows, equal("B_n", growths, expected)
+  it.judge(grows, equal("`B_n`", growths, expected)
                       .in_units_of(1)
                       .at(places)
                       .unless(all_classes, of_all_classes)
@@ -275,16 +275,16 @@ void judge(const Classes& classes, const LeadingToken& token, double begin, Exam
   for (std::size_t i = 0; i <= last; ++i) {
     shares.push_back(found.odds[i] / Quantity(law.odds(log_y_at(times[i]))));
   }
-  it.judge(rest_falls,
-           equal("(1 - c_nl0)/c_nl0 over its law, t to infinity", limit_in(falling, shares), 1)
-               .unless(all_classes, of_all.odds(0) / law.odds(0)));
-  it.judge(rest_falls,
-           equal("order of (1 - c_nl0)/c_nl0 in y^(-1/(K_m + 1))", order_in(falling, found.odds), 1)
-               .unless(larger_order, popgrad::times(1.1)));
+  it.judge(rest_falls, equal("`(1 - c_nl0)/c_nl0` over its law, `t` to `infinity`",
+                             limit_in(falling, shares), 1)
+                           .unless(all_classes, of_all.odds(0) / law.odds(0)));
+  it.judge(rest_falls, equal("order of `(1 - c_nl0)/c_nl0` in `y^(-1/(K_m + 1))`",
+                             order_in(falling, found.odds), 1)
+                           .unless(larger_order, popgrad::times(1.1)));
 
   it.judge(begins, at_most("distance of exponent and rest from their law, from its beginning on",
                            distances(found, times, law), close_from_there)
-                       .with(fmt::format("from y = e^{:.4g} on", log_y_at(begin)))
+                       .with(fmt::format("from `y = e^{:.4g}` on", log_y_at(begin)))
                        .unless(from_e2, [&] {
                          const std::vector<double> early{std::log1p(std::exp(4.0)) / 2};
                          return std::vector<Quantity>(
@@ -305,7 +305,7 @@ void examine(const Setting& setting, Examination& it) {
   const bool others = it.require(has_other, static_cast<double>(token.others().size()) - 1);
   const double lead = classes.lead();
   if (!it.require_positive(leading, lead - 1,
-                           fmt::format("a P(l0|n) is {:.4g} of the next largest", lead)) ||
+                           fmt::format("a `P(l0|n)` is {:.4g} of the next largest", lead)) ||
       !others) {
     return;
   }

@@ -10,9 +10,9 @@
 
 namespace popgrad::scan_snap::checks {
 
-inline constexpr Hypothesis learns{"xi_n > 0"};
-inline constexpr Hypothesis leads{"l0 leads the distinct tokens of n at the start"};
-inline constexpr Hypothesis commons_lose{"common tokens of n lose attention"};
+inline constexpr Hypothesis learns{"`xi_n > 0`"};
+inline constexpr Hypothesis leads{"`l0` leads the distinct tokens of `n` at the start"};
+inline constexpr Hypothesis commons_lose{"common tokens of `n` lose attention"};
 
 /// Knobs that make the instance, with those that break a hypothesis.
 std::vector<Knob> leading_token_knobs();

@@ -25,18 +25,19 @@ rises from 1 on already, with 5 at eta_Z = 1 it falls up to 2.)",
                 .false_version = "product"};
 
 const Clause by_descent = sheet.clause(
-    "entropy on distinct tokens falls as eta_Z doubles, rises with eta_Y from ratio 2 to 5 and to "
+    "entropy on distinct tokens falls as `eta_Z` doubles, rises with `eta_Y` from ratio 2 to 5 and "
+    "to "
     "10, by "
     "descent");
 const Clause by_sgd = sheet.clause("by SGD as well");
 
 const Control with_eta_z =
-    sheet.control("with-eta-z", "entropy said to rise with eta_Z at a fixed ratio");
+    sheet.control("with-eta-z", "entropy said to rise with `eta_Z` at a fixed ratio");
 const Control from_five =
-    sheet.control("from-five", "entropy said to fall with eta_Y up to ratio 5");
+    sheet.control("from-five", "entropy said to fall with `eta_Y` up to ratio 5");
 
 const Rival product = sheet.rival(
-    "product", "entropy falls with eta_Y eta_Z, as the growth of attention before t0 has it");
+    "product", "entropy falls with `eta_Y eta_Z`, as the growth of attention before `t0` has it");
 
 const Knob query_count =
     sheet.knob(whole_knob("queries", "last tokens of Syn-Medium, two classes each", 1, 10, 5));
@@ -114,11 +115,11 @@ void examine(const Setting& setting, Examination& it) {
     return below(what, changes(claim, sequences, setting), 0)
         .of_kind(EvidenceKind::statistical)
         .in_units_of(std::log(10.0))  // H of the ten distinct tokens of a class, even
-        .at(std::vector<std::string>{"eta_Z doubled at ratio 2", "ratio 2 against 5",
+        .at(std::vector<std::string>{"`eta_Z` doubled at ratio 2", "ratio 2 against 5",
                                      "ratio 5 against 10"});
   };
   const auto by_mistake = [&](const std::vector<Rates>& path) { return changes(path, 0, setting); };
-  it.judge(by_descent, falls("H by momentum descent, changes that are to be falls", 0)
+  it.judge(by_descent, falls("`H` by momentum descent, changes that are to be falls", 0)
                            .unless(with_eta_z,
                                    [&] {
                                      return by_mistake({at(2), doubled, at(5), at(10)});
@@ -130,9 +131,9 @@ void examine(const Setting& setting, Examination& it) {
                            .against(product, [&] {
                              return by_mistake({at(10), doubled, at(5), at(2)});
                            }));
-  it.judge(by_sgd, falls("H by SGD with momentum, changes that are to be falls", batch));
+  it.judge(by_sgd, falls("`H` by SGD with momentum, changes that are to be falls", batch));
   const Quantity rise = changes({at(2), at(1)}, 0, setting).front();
-  it.report("H by momentum descent at ratio 2 less that at ratio 1", rise.value(),
+  it.report("`H` by momentum descent at ratio 2 less that at ratio 1", rise.value(),
             fmt::format("+- {:.2g}", rise.error()));
 }
 

@@ -23,23 +23,24 @@ frequency of a token is off P(l|n) by no more than (Hoeffding)
                 .reads = "sgd"};
 
 const Clause average_tends =
-    sheet.clause("the attended average of T tokens tends to c_n, O(1/sqrt T)");
-const Clause mean_tends = sheet.clause("its mean O(1/T)");
+    sheet.clause("the attended average of `T` tokens tends to `c_n`, `O(1/sqrt T)`");
+const Clause mean_tends = sheet.clause("its mean `O(1/T)`");
 const Clause in_band = sheet.clause("frequencies keep to Hoeffding's band");
 
 const Hypothesis independent = sheet.assume("tokens are drawn independently");
 
-const Control other_order = sheet.control("order", "a deviation O(T^-0.55)");
-const Control larger_square = sheet.control("mean-square", "E |X'b - c|^2 10 % larger");
-const Control larger_bias = sheet.control("bias", "E X'b - c 10 % larger");
+const Control other_order = sheet.control("order", "a deviation `O(T^-0.55)`");
+const Control larger_square = sheet.control("mean-square", "`E |X'b - c|^2` 10 % larger");
+const Control larger_bias = sheet.control("bias", "`E X'b - c` 10 % larger");
 
 const Control one_deviation =
     sheet.control("one-deviation", "a band of one deviation of the frequency");
 
-const Rival fewer_tokens = sheet.rival("fewer-tokens",
-                                       "attention shortens the sequence: X'b is the frequencies of "
-                                       "a part of its tokens, drawn from c_n",
-                                       "that part");
+const Rival fewer_tokens =
+    sheet.rival("fewer-tokens",
+                "attention shortens the sequence: `X'b` is the frequencies of "
+                "a part of its tokens, drawn from `c_n`",
+                "that part");
 
 const Knob token_count =
     sheet.knob(whole_knob("tokens", "contextual tokens of the class", 2, 60, 20));
@@ -182,15 +183,15 @@ void judge_limits(const AttendedClass& attended, const Setting& setting, Examina
   const SampleMoments before = sample_moments(coarse.samples, share);
   const SampleMoments after = sample_moments(fine.samples, share);
   const auto drawn = static_cast<double>(2 * length);
-  const std::string detail = fmt::format("T - 1 = {}, {} sequences", drawn, runs);
-  it.judge(average_tends, equal("(T-1) E |X'b - c|^2", settled(before.mean[0], after.mean[0]),
+  const std::string detail = fmt::format("`T - 1 = {}`, {} sequences", drawn, runs);
+  it.judge(average_tends, equal("`(T-1) E |X'b - c|^2`", settled(before.mean[0], after.mean[0]),
                                 attended.mean_square())
                               .of_kind(EvidenceKind::statistical)
                               .with(detail)
                               .unless(other_order, times(std::pow(drawn, -0.1)))
                               .unless(larger_square, times(1.1)));
   // Along the direction of the limit, less the part that is linear in frequencies, of mean 0.
-  it.judge(mean_tends, equal("(T-1) |E X'b - c|", settled(before.mean[1], after.mean[1]),
+  it.judge(mean_tends, equal("`(T-1) |E X'b - c|`", settled(before.mean[1], after.mean[1]),
                              attended.bias().norm())
                            .of_kind(EvidenceKind::statistical)
                            .in_units_of(attended.bias().norm())

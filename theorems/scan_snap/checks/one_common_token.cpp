@@ -115,7 +115,7 @@ bool require_one_common_token(const OneCommonToken& instance, Examination& it) {
   const double rounding = static_cast<double>(instance.training.classes.entries()) *
                           std::numeric_limits<double>::epsilon();
   it.require(classes_alike, rounding - instance.unlike,
-             fmt::format("f_c, K_m and w differ by {:.3g}", instance.unlike));
+             fmt::format("`f_c`, `K_m` and `w` differ by {:.3g}", instance.unlike));
   return shared;
 }
 

@@ -12,7 +12,7 @@ Statement sheet{
     .id = "scan-snap.overlap-bounds",
     .paper = "arXiv 2305.16380, Lemmas 13 to 17",
     .status = "proved in source",
-    .about = "features at z = 0",
+    .about = "features at `z = 0`",
     .theorem = R"(
 F'F = I + E of the features of K classes, |lambda_1(E)| < 1, (I + E)^-1 = I - E':
   max |E_ij|         <= |lambda_1|
@@ -28,22 +28,22 @@ Of two classes E has the eigenvalues +-E_01, and the first, second and last of t
     .false_version = "no-denominator",
     .reads = "reduced"};
 
-const Clause spectrum = sheet.clause("E' has the eigenvalues lambda/(1 + lambda)");
-const Clause on_diagonal = sheet.clause("E'_nn = -sum_i u_in^2 lambda_i^2/(1 + lambda_i)");
-const Clause bounds = sheet.clause("bounds of E, E' and E' - E by |lambda_1(E)|");
+const Clause spectrum = sheet.clause("`E'` has the eigenvalues `lambda/(1 + lambda)`");
+const Clause on_diagonal = sheet.clause("`E'_nn = -sum_i u_in^2 lambda_i^2/(1 + lambda_i)`");
+const Clause bounds = sheet.clause("bounds of `E`, `E'` and `E' - E` by `|lambda_1(E)|`");
 
 const Clause attained = sheet.clause("which two classes attain");
 
-const Hypothesis below_one = sheet.assume("|lambda_1(E)| < 1");
+const Hypothesis below_one = sheet.assume("`|lambda_1(E)| < 1`");
 
 const Control wrong_sign =
-    sheet.control("other-sign", "lambda/(1 - lambda) for lambda/(1 + lambda)");
+    sheet.control("other-sign", "`lambda/(1 - lambda)` for `lambda/(1 + lambda)`");
 const Control second_order =
-    sheet.control("second-order", "lambda^2 in place of lambda^2/(1 + lambda)");
+    sheet.control("second-order", "`lambda^2` in place of `lambda^2/(1 + lambda)`");
 
-const Control no_denominator =
-    sheet.control("no-denominator",
-                  "|lambda_1| and its square as bounds of E' and E' - E, without 1 - |lambda_1|");
+const Control no_denominator = sheet.control(
+    "no-denominator",
+    "`|lambda_1|` and its square as bounds of `E'` and `E' - E`, without `1 - |lambda_1|`");
 
 const Knob class_count = sheet.knob(class_count_knob(2, 8, 4));
 const Knob common_count = sheet.knob(common_count_knob(1, 4, 2));
@@ -88,12 +88,12 @@ void examine(const Setting& setting, Examination& it) {
   const Vector<double> without = -(axes.vectors.cwiseAbs2() * lambda.square().matrix());
   Eigen::ArrayXd other_sign = lambda / (1 - lambda);
   std::sort(other_sign.begin(), other_sign.end());
-  it.judge(spectrum, equal("eigenvalues of E' against lambda/(1 + lambda)",
+  it.judge(spectrum, equal("eigenvalues of `E'` against `lambda/(1 + lambda)`",
                            rounded(symmetric_eigenvalues<double>(inverted)),
                            rounded(Eigen::ArrayXd(lambda / (1 + lambda))))
                          .in_units_of(largest)
                          .unless(wrong_sign, rounded(other_sign)));
-  it.judge(on_diagonal, equal("E'_nn against -sum_i u_in^2 lambda_i^2/(1 + lambda_i)",
+  it.judge(on_diagonal, equal("`E'_nn` against `-sum_i u_in^2 lambda_i^2/(1 + lambda_i)`",
                               rounded(Vector<double>(inverted.diagonal())), rounded(diagonal))
                             .in_units_of(largest * largest)
                             .unless(second_order, rounded(without)));
@@ -101,10 +101,10 @@ void examine(const Setting& setting, Examination& it) {
       symmetric_eigenvalues<double>(Matrix<double>(inverted - e)).cwiseAbs().maxCoeff();
   const double most = symmetric_eigenvalues<double>(inverted).cwiseAbs().maxCoeff();
   const auto measured = [&](double number) { return Quantity(number, {rounding}); };
-  it.judge(bounds, at_most("bounds by |lambda_1|")
+  it.judge(bounds, at_most("bounds by `|lambda_1|`")
                        .add("max |E_ij|", measured(e.cwiseAbs().maxCoeff()), largest)
-                       .add("max |lambda(E')|", measured(most), largest / (1 - largest))
-                       .add("max E'_nn", measured(inverted.diagonal().maxCoeff()), 0)
+                       .add("`max |lambda(E')|`", measured(most), largest / (1 - largest))
+                       .add("`max E'_nn`", measured(inverted.diagonal().maxCoeff()), 0)
                        .add("|E' - E|", measured(apart), largest * largest / (1 - largest))
                        .in_units_of(std::vector{largest, largest, largest, largest * largest}));
   Index i = 0, j = 0;
@@ -116,8 +116,8 @@ void examine(const Setting& setting, Examination& it) {
   const auto norm_of = [&](const Matrix<double>& x) {
     return measured(symmetric_eigenvalues<double>(x).cwiseAbs().maxCoeff());
   };
-  it.judge(attained, equal("bounds by |lambda_1| of the two classes that overlap most")
-                         .add("max |lambda(E')|", norm_of(inverse), pair / (1 - pair))
+  it.judge(attained, equal("bounds by `|lambda_1|` of the two classes that overlap most")
+                         .add("`max |lambda(E')|`", norm_of(inverse), pair / (1 - pair))
                          .add("|E' - E|", norm_of(inverse - two + unit), pair * pair / (1 - pair))
                          .unless(no_denominator, std::vector<Quantity>{pair, pair * pair}));
 }

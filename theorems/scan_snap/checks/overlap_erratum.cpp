@@ -38,7 +38,7 @@ void show_quotient(const char* where, const Rational& m, const Rational& rho, Ex
   const Rational quotient = xi_quotient(classes, m, rho);
   const Rational of_remark(1 / (1 - rho));
   const auto is = [&](const Rational& form) { return quotient == form ? Truth::yes : Truth::no; };
-  it.judge(identity(fmt::format("the quotient of the two xi is the formula {}", where),
+  it.judge(identity(fmt::format("the quotient of the two `xi` is the formula {}", where),
                     [&] { return is(xi_quotient_formula(Rational(10), m, rho)); })
                .of_kind(EvidenceKind::exact)
                .with(fmt::format("{:.4f} against {:.4f} of the remark", to_double(quotient),
@@ -70,7 +70,7 @@ void show_rate_inside(Examination& it) {
   const double m = classes;
   const std::vector<double> draws{100, 1000};  // of each class
   const Solved run(true_decoder(classes, rho), draws, 1e-10);
-  Comparison inside = equal("K = M = 10, rho = 0.05: h* has rate (1-rho) eta_Y");
+  Comparison inside = equal("`K = M = 10`, `rho = 0.05`: `h*` has rate `(1-rho) eta_Y`");
   std::vector<Quantity> outside;
   std::string quotients;
   for (std::size_t save = 0; save < draws.size(); ++save) {
@@ -81,7 +81,7 @@ void show_rate_inside(Examination& it) {
                run.at(save, [=](const Vector<double>& w) { return (w[0] - w[classes]) / m; }),
                Quantity(h, {ErrorPart::rounding(m, h)}));
     quotients += fmt::format("{}{:.4f} of it after {:g} draws of each class",
-                             save > 0 ? ", " : "(1-rho) h* is ", h_outside / h, draws[save]);
+                             save > 0 ? ", " : "`(1-rho) h*` is ", h_outside / h, draws[save]);
   }
   it.judge(inside.with(quotients).unless(in_paper, outside));
 }
@@ -97,19 +97,21 @@ Erratum centred_sum() {
       .grades = {SourceGrade::full_text},
       .known = "read in full, v4",
       .claim =
-          "true gradient of the decoder (Eqn 7), all overlaps E_nn' = rho, uniform classes: the "
+          "true gradient of the decoder (Eqn 7), all overlaps `E_nn' = rho`, uniform classes: the "
           "classes learn as apart ones do at an effective rate; Theorem 1 then holds still",
       .paper_says =
-          "w_n(N) = (1 - rho) (M-1) h*(N/K) zeta_n, because the zeta_n sum to 0; effective rate "
-          "(1 - rho) eta_Y",
+          "`w_n(N) = (1 - rho) (M-1) h*(N/K) zeta_n`, because the `zeta_n` sum to 0; effective "
+          "rate "
+          "`(1 - rho) eta_Y`",
       .algebra_says =
-          "the zeta_n sum to 0 for K = M alone; early, xi of the modified gradient (Eqn 26) over "
-          "xi of the true one is (1 + rho (M-K)/(1 + (K-1) rho))/(1 - rho), in the thousands "
-          "inside A2; and 1 - rho belongs inside h*",
+          "the `zeta_n` sum to 0 for `K = M` alone; early, `xi` of the modified gradient (Eqn 26) "
+          "over "
+          "`xi` of the true one is `(1 + rho (M-K)/(1 + (K-1) rho))/(1 - rho)`, in the thousands "
+          "inside A2; and `1 - rho` belongs inside `h*`",
       .effect =
-          "Theorem 1 holds for the true gradient in sign and order, but beta starts near 1/M "
-          "and not at E': no effective rate does that; what Lemma 3 calls small is small for "
-          "the norm of Y', not for xi",
+          "Theorem 1 holds for the true gradient in sign and order, but `beta` starts near `1/M` "
+          "and not at `E'`: no effective rate does that; what Lemma 3 calls small is small for "
+          "the norm of `Y'`, not for `xi`",
       .examine = [](Examination& it) {
         // E = rho (11' - I) of the instance inside A2.
         const Index classes = 10;
@@ -118,14 +120,15 @@ Erratum centred_sum() {
         Vector<double> spectrum = Vector<double>::Constant(classes, -rho);
         spectrum[0] = static_cast<double>(classes - 1) * rho;
         require_assumption_2(spectrum, m, it);
-        it.hypotheses.push_back(met_by_construction("Eqn 7, all E_nn' = rho, uniform classes",
-                                                    "xi is computed from G = (1-rho) I + "
-                                                    "rho 11' and one step of every class"));
-        show_quotient("at K = 10, M = 3e5, rho = 0.011, inside A2", Rational(300'000),
+        it.hypotheses.push_back(met_by_construction("Eqn 7, all `E_nn' = rho`, uniform classes",
+                                                    "`xi` is computed from `G = (1-rho) I + "
+                                                    "rho 11'` and one step of every class"));
+        show_quotient("at `K = 10`, `M = 3e5`, `rho = 0.011`, inside A2", Rational(300'000),
                       Rational(11) / 1000, it);
-        show_quotient("at K = 10, M = 1000, rho = 0.013", Rational(1000), Rational(13) / 1000, it);
+        show_quotient("at `K = 10`, `M = 1000`, `rho = 0.013`", Rational(1000), Rational(13) / 1000,
+                      it);
         const Rational equal_counts = xi_quotient(classes, Rational(10), Rational(1) / 20);
-        it.judge(identity("K = M: the remark's 1/(1 - rho)", [&] {
+        it.judge(identity("`K = M`: the remark's `1/(1 - rho)`", [&] {
                    return equal_counts == Rational(20) / 19 ? Truth::yes : Truth::no;
                  }).of_kind(EvidenceKind::exact));
         show_rate_inside(it);

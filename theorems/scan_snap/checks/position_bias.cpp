@@ -28,20 +28,21 @@ which goes to 0 with 1/T if a T is fixed, and not at fixed a: Lemma 2 asks for a
 const Clause is_prior =
     sheet.clause("a bias of the logits by query and token is a prior of the tokens");
 const Clause of_distance = sheet.clause(
-    "one by distance leaves c_n, with variance P (1 - P) tanh(a/2) (1 + q)/(1 - q), also as T "
+    "one by distance leaves `c_n`, with variance `P (1 - P) tanh(a/2) (1 + q)/(1 - q)`, also as "
+    "`T` "
     "grows");
 
 const Hypothesis fixed_bias =
     sheet.assume(by_construction("the bias is fixed, by query and token, or by distance",
-                                 "z0 and a are constants of the training"));
+                                 "`z0` and a are constants of the training"));
 
-const Control other_sign = sheet.control("other-sign", "-z0 in place of z0");
-const Control weaker = sheet.control("weaker", "0.9 z0 in place of z0");
-const Control no_bias = sheet.control("no-bias", "variance P (1 - P)/(T-1)");
+const Control other_sign = sheet.control("other-sign", "`-z0` in place of `z0`");
+const Control weaker = sheet.control("weaker", "`0.9 z0` in place of `z0`");
+const Control no_bias = sheet.control("no-bias", "variance `P (1 - P)/(T-1)`");
 
 const Rival fewer_tokens = sheet.rival(
     "fewer-tokens",
-    "a bias by distance attends to a part of the tokens, so that the variance falls as 1/T",
+    "a bias by distance attends to a part of the tokens, so that the variance falls as `1/T`",
     "that part");
 
 const Knob bias_size = sheet.knob(
@@ -105,7 +106,7 @@ void prove(Examination& it) {
                               [] { return symbolic_prior(1, 1); })
                          .unless(other_sign, [] { return symbolic_prior(-1, 1); })
                          .unless(weaker, [] { return symbolic_prior(9, 10); })
-                         .with("generic P, w, Y, z, z0"));
+                         .with("generic `P`, `w`, `Y`, `z`, `z0`"));
 }
 
 // Y, and z to which `bias` by pairs is added, at the save points.
@@ -135,7 +136,7 @@ void judge_trajectories(const TrainingInstance<double>& in_double, double size, 
   for (const Quantity& number : followed<T>(with_prior<T>(training, bias), none, end)) {
     largest = std::max(largest, std::fabs(number.value()));
   }
-  Comparison same = equal("Y and logits under the bias against Y and z + z0 on the prior",
+  Comparison same = equal("`Y` and logits under the bias against `Y` and `z + z0` on the prior",
                           followed<T>(with_bias<T>(training, bias), none, end), on_prior(1))
                         .in_units_of(largest);
   it.judge(is_prior, same.unless(other_sign, instead([&] { return on_prior(-1); }))
@@ -150,8 +151,8 @@ void judge_distance(const SequenceClasses<double>& classes, double a, const Sett
   const std::uint32_t runs = setting.draws(40'000);
   const double p = classes.law[0];
   const auto shortest = static_cast<Index>(std::ceil(4 / a));
-  Comparison means = equal("mean of (X'b)_l under a bias by distance");
-  Comparison variances = equal("variance of (X'b)_l under a bias by distance");
+  Comparison means = equal("mean of `(X'b)_l` under a bias by distance");
+  Comparison variances = equal("variance of `(X'b)_l` under a bias by distance");
   std::vector<Quantity> unbiased, as_inverse;
   for (const Index length : {shortest, longer * shortest}) {
     const auto tokens = static_cast<double>(length);
@@ -166,7 +167,7 @@ void judge_distance(const SequenceClasses<double>& classes, double a, const Sett
       }
     }
     const SampleMoments found = sample_moments(samples, setting.false_alarm / 2);
-    const std::string place = fmt::format("T - 1 = {}", length);
+    const std::string place = fmt::format("`T - 1 = {}`", length);
     means.add(place, found.mean.front(), p);
     variances.add(place, found.variance.front(),
                   p * (1 - p) * std::tanh(a / 2) * (1 + q) / (1 - q));

@@ -34,29 +34,31 @@ at the start, which depends on P, by C0 = 1/((K-1) f_c^4) where there is one com
     .knobs = {class_count, common_count, distinct_count, common_weight, vocabulary, rate_ratio},
     .reads = "reduced"};
 
-const Clause one_variable = sheet.clause("B_n a function of (eta_Z/eta_Y) h^2, for one P");
-const Clause rises = sheet.clause("rising with eta_Z");
+const Clause one_variable = sheet.clause("`B_n` a function of `(eta_Z/eta_Y) h^2`, for one `P`");
+const Clause rises = sheet.clause("rising with `eta_Z`");
 const Clause slope = sheet.clause(
-    "2 q times as much with both rates, 2 q - 1 times with eta_Y, which helps first, then harms");
-const Clause turns = sheet.clause("from before t0");
-const Clause entropy_follows = sheet.clause("entropy falls as B_n rises");
-const Clause on_law = sheet.clause("B_n(t0) depends on P too, not on K, M, eta_Y/eta_Z only");
+    "`2 q` times as much with both rates, `2 q - 1` times with `eta_Y`, which helps first, then "
+    "harms");
+const Clause turns = sheet.clause("from before `t0`");
+const Clause entropy_follows = sheet.clause("entropy falls as `B_n` rises");
+const Clause on_law =
+    sheet.clause("`B_n(t0)` depends on `P` too, not on `K`, `M`, `eta_Y/eta_Z` only");
 
-const Hypothesis many_tokens = sheet.assume("M > 7");
+const Hypothesis many_tokens = sheet.assume("`M > 7`");
 
-const Control power_of_h = sheet.control("power-of-h", "B_n a function of (eta_Z/eta_Y) h^1.9");
+const Control power_of_h = sheet.control("power-of-h", "`B_n` a function of `(eta_Z/eta_Y) h^1.9`");
 const Control power_of_ratio =
-    sheet.control("power-of-ratio", "B_n a function of (eta_Z/eta_Y)^1.1 h^2");
-const Control lower_order = sheet.control("lower-order", "1.9 q for 2 q");
-const Control at_t0 = sheet.control("at-t0", "more eta_Y begins to harm at t0");
-const Control larger = sheet.control("larger", "xi_n 10 % larger");
+    sheet.control("power-of-ratio", "`B_n` a function of `(eta_Z/eta_Y)^1.1 h^2`");
+const Control lower_order = sheet.control("lower-order", "`1.9 q` for `2 q`");
+const Control at_t0 = sheet.control("at-t0", "more `eta_Y` begins to harm at `t0`");
+const Control larger = sheet.control("larger", "`xi_n` 10 % larger");
 const Control first_power =
     sheet.control("first-power", "the first power of attention in the slope of the entropy");
 
 const Rival in_proportion =
-    sheet.rival("in-proportion", "features at rest: B_n in proportion to Gamma", "a rate");
-const Rival of_k_m_and_rates =
-    sheet.rival("k-m-and-rates", "B_n(t0) is given by K, M and eta_Y/eta_Z only", "its value");
+    sheet.rival("in-proportion", "features at rest: `B_n` in proportion to `Gamma`", "a rate");
+const Rival of_k_m_and_rates = sheet.rival(
+    "k-m-and-rates", "`B_n(t0)` is given by `K`, `M` and `eta_Y/eta_Z` only", "its value");
 
 constexpr double tolerance = 1e-12;
 
@@ -145,7 +147,7 @@ void judge_one_variable(const LeadingToken& token, const std::vector<double>& ys
   const std::vector<Quantity> once = read(token, {}, times).growth;
   std::vector<Quantity> expected;
   for (int pair = 0; pair < 3; ++pair) expected.insert(expected.end(), once.begin(), once.end());
-  it.judge(one_variable, equal("B_n of other rates at equal Gamma", moved(1, 2), expected)
+  it.judge(one_variable, equal("`B_n` of other rates at equal `Gamma`", moved(1, 2), expected)
                              .unless(power_of_h, [&] { return moved(1, 1.9); })
                              .unless(power_of_ratio, [&] { return moved(1.1, 2); }));
 }
@@ -177,7 +179,7 @@ double entropy_slope(const LeadingToken& token, const Vector<double>& x, int pow
 void judge_slopes(const LeadingToken& token, double turn, double t0, Examination& it) {
   const DecoderClock clock(token.training());
   const std::vector<double> times{t0 / 8, turn, t0, 3 * t0};
-  const std::vector<std::string> places{"t0/8", "q = 1/2", "t0", "3 t0"};
+  const std::vector<std::string> places{"`t0/8`", "`q = 1/2`", "`t0`", "`3 t0`"};
   const auto [by_attention, by_decoder, by_both, of_entropy] = slopes_of(token, times);
   const Solved run(forget_type(token.flow()), times, tolerance);
   std::vector<Quantity> rising, on_entropy, with_first_power;
@@ -197,19 +199,19 @@ void judge_slopes(const LeadingToken& token, double turn, double t0, Examination
   }
   std::vector<Quantity> later = harming;
   later[2] = 0.0;
-  it.judge(rises, equal("slope of ln B_n in ln eta_Z", by_attention, rising)
+  it.judge(rises, equal("slope of `ln B_n` in `ln eta_Z`", by_attention, rising)
                       .at(places)
                       .unless(larger, popgrad::times(1.1))
                       .against(in_proportion, 1.0));
-  it.judge(slope, equal("slope in ln eta_Y over slope in ln eta_Z", by_decoder, harming)
+  it.judge(slope, equal("slope in `ln eta_Y` over slope in `ln eta_Z`", by_decoder, harming)
                       .in_units_of(1)
                       .at(places)
                       .unless(lower_order, lower_harming)
                       .unless(at_t0, later));
-  it.judge(slope, equal("slope in both over slope in ln eta_Z", by_both, helping)
+  it.judge(slope, equal("slope in both over slope in `ln eta_Z`", by_both, helping)
                       .at(places)
                       .unless(lower_order, lower_helping));
-  it.judge(entropy_follows, equal("slope of the entropy in B_n", of_entropy, on_entropy)
+  it.judge(entropy_follows, equal("slope of the entropy in `B_n`", of_entropy, on_entropy)
                                 .at(places)
                                 .unless(first_power, with_first_power));
 }
@@ -242,7 +244,7 @@ void judge_law(const LeadingToken& token, Examination& it) {
     add(LeadingToken(std::move(other)));
   }
   const Quantity mean = (found[0] + found[1] + found[2]) * Quantity(1.0 / 3);
-  it.judge(on_law, equal("B_n(t0)/Gamma as eta_Z/eta_Y goes to 0", found, expected)
+  it.judge(on_law, equal("`B_n(t0)/Gamma` as `eta_Z/eta_Y` goes to 0", found, expected)
                        .at({"P", "a common token 1.25 times as heavy", "l0 1.25 times as heavy"})
                        .unless(larger, times(1.1))
                        .against(of_k_m_and_rates, mean.value()));
@@ -257,13 +259,13 @@ void examine(const Setting& setting, Examination& it) {
                    {"eta_Y", token.training().decoder_rate},
                    {"eta_Z", token.training().attention_rate},
                    {"seed", setting.seed}};
-  if (!it.require(many_tokens, clock.m - 8, fmt::format("M = {}", clock.m))) return;
+  if (!it.require(many_tokens, clock.m - 8, fmt::format("`M = {}`", clock.m))) return;
   const double t0 = clock.t0();
   const Quantity drive = smallest_along(forget_type(token.flow()), 3 * t0, tolerance,
                                         [&](const Vector<double>& x) { return token.drive(x); });
   if (!it.require_positive(learns, drive, fmt::format("{:.4g}", drive.value()))) return;
   const double turn = clock.t(turning_point(clock.m));
-  it.judge(turns, below("turn against t0", turn, t0));
+  it.judge(turns, below("turn against `t0`", turn, t0));
   judge_one_variable(token, {clock.y(t0 / 8), clock.y(t0), clock.y(3 * t0)}, it);
   judge_slopes(token, turn, t0, it);
   judge_law(token, it);

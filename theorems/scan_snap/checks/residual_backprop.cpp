@@ -35,17 +35,17 @@ which is uniform at first and departs from that by (3/2) tau kappa_nn'.)",
                 .reads = "flow"};
 
 const Clause modified =
-    sheet.clause("with a residual connection beta is that of G = 2 (F'F + B)^-1");
-const Clause first_orders = sheet.clause("G = 2 C - 2 C E C + O(E^2)");
-const Clause unmodified = sheet.clause("by the true gradient: b(tau kappa)");
+    sheet.clause("with a residual connection `beta` is that of `G = 2 (F'F + B)^-1`");
+const Clause first_orders = sheet.clause("`G = 2 C - 2 C E C + O(E^2)`");
+const Clause unmodified = sheet.clause("by the true gradient: `b(tau kappa)`");
 
-const Control members = sheet.control("members", "K_m in place of 1 + K_m");
+const Control members = sheet.control("members", "`K_m` in place of `1 + K_m`");
 const Control lower_order = sheet.control("order", "order 1.8 in place of 2");
-const Control exponential = sheet.control("exponential", "e^x in place of b(x)");
-const Control no_query = sheet.control("no-query", "kappa without B");
+const Control exponential = sheet.control("exponential", "`e^x` in place of `b(x)`");
+const Control no_query = sheet.control("no-query", "`kappa` without `B`");
 
 const Rival sketch = sheet.rival(
-    "sketch", "Section 7: beta of two classes is their overlap, and 1 more inside a query",
+    "sketch", "Section 7: `beta` of two classes is their overlap, and 1 more inside a query",
     "a factor");
 
 const Knob inside_weight = sheet.knob(logarithmic_knob(
@@ -123,7 +123,7 @@ void judge_formula(const TrainingInstance<double>& training, double tau, Examina
   const double size = beta_of<double>(at.inverse, m).cwiseAbs().maxCoeff();
   const std::vector<Quantity> measured =
       read_at_rest(training, DecoderRule::fast, tau, couplings_over(at, driving(training, tau)));
-  it.judge(modified, equal("beta of the modified gradient against that of G = 2 (F'F + B)^-1",
+  it.judge(modified, equal("`beta` of the modified gradient against that of `G = 2 (F'F + B)^-1`",
                            measured, predicted(at.inverse))
                          .in_units_of(size)
                          .against(sketch, nearest_multiple(off_diagonal(2 * at.kappa), measured))
@@ -154,11 +154,11 @@ void judge_small_overlap(const TrainingInstance<double>& given, double tau, Exam
   const auto predicted = [&](double one) {
     return exactly(off_diagonal(at.isolated_beta(m, one)));
   };
-  it.judge(first_orders, equal("beta of the modified gradient as overlaps go to 0",
+  it.judge(first_orders, equal("`beta` of the modified gradient as overlaps go to 0",
                                limits_in(squares, found), predicted(1))
                              .in_units_of(1)
                              .unless(members, predicted(0)));
-  it.judge(first_orders, equal("order in the overlaps of beta less that of G = 2 C - 2 C E C",
+  it.judge(first_orders, equal("order in the overlaps of `beta` less that of `G = 2 C - 2 C E C`",
                                order_in(squares, rests), 2)
                              .unless(lower_order, 1.8));
 }
@@ -167,7 +167,7 @@ void judge_gradient(const TrainingInstance<double>& training, double tau, Examin
   const ResidualView at(training.classes);
   const Matrix<double> power = (tau * at.kappa).array().exp();
   it.judge(unmodified,
-           equal("M beta/tau of the true gradient as M -> infinity",
+           equal("`M beta/tau` of the true gradient as `M -> infinity`",
                  limit_of_vocabulary(training.classes, tau,
                                      [&](double m) { return couplings_over(at, tau / m); }),
                  exactly(off_diagonal(couplings(at.kappa, tau))))

@@ -116,7 +116,7 @@ std::vector<Index> ResidualView::distinct_pairs() const {
 
 void ResidualView::require_apart(Examination& it) const {
   it.require(queries_apart, -static_cast<double>(queries_in_contexts_),
-             fmt::format("{} entries of P(l|n) are of query tokens", queries_in_contexts_));
+             fmt::format("{} entries of `P(l|n)` are of query tokens", queries_in_contexts_));
 }
 
 void ResidualView::require_independent(Examination& it) const {
@@ -129,7 +129,7 @@ void ResidualView::require_independent(Examination& it) const {
     }
   }
   it.require_positive(independent_inputs, least,
-                      fmt::format("smallest eigenvalue of kappa {:.3g}", found));
+                      fmt::format("smallest eigenvalue of `kappa` {:.3g}", found));
 }
 
 TrainingInstance<double> residual_training(const SequenceClasses<double>& classes, double tokens) {

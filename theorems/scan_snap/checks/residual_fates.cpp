@@ -30,14 +30,14 @@ too, is pulled down by that class: for it the sum over all n' counts, not that o
     .reads = "flow"};
 
 const Clause driven_by_all =
-    sheet.clause("with a residual connection beta_nn' of all classes drive z_ml'");
+    sheet.clause("with a residual connection `beta_nn'` of all classes drive `z_ml'`");
 const Clause distinct_gain =
     sheet.clause("distinct tokens gain if overlaps inside the query outweigh the rest");
 
 const Hypothesis inside_outweighs = sheet.assume("overlaps inside the query outweigh the rest");
 
-const Control sketch = sheet.control("sketch", "kappa - I in place of I - kappa^-1");
-const Control uniform = sheet.control("uniform", "b = 1 for all times");
+const Control sketch = sheet.control("sketch", "`kappa - I` in place of `I - kappa^-1`");
+const Control uniform = sheet.control("uniform", "`b = 1` for all times");
 
 const Rival own_query =
     sheet.rival("own-query", "Section 7: only classes of the token's own query drive it", "a rate");
@@ -124,7 +124,7 @@ void judge_modified(const TrainingInstance<double>& training, double tau, Examin
   const std::vector<Quantity> measured =
       read_at_rest(training, DecoderRule::fast, tau, gains_over(driving(training, tau)));
   it.judge(driven_by_all,
-           equal("2 z'/(eta_Z w gamma), modified gradient", measured, predicted(beta))
+           equal("`2 z'/(eta_Z w gamma)`, modified gradient", measured, predicted(beta))
                .in_units_of(gains.cwiseAbs().maxCoeff())
                .against(own_query, nearest_multiple(at.gains(beta.cwiseProduct(at.same)), measured))
                .unless(sketch, predicted(beta_of<double>(first, m))));
@@ -140,7 +140,7 @@ void judge_gradient(const TrainingInstance<double>& training, double tau, Examin
     const Matrix<double> ones = Matrix<double>::Ones(at.classes(), at.classes());
     const Vector<double> gains = at.gains(b);
     it.judge(driven_by_all,
-             equal(fmt::format("2 M z'/(eta_Z w tau) as M -> infinity at tau = {:.3g}", time),
+             equal(fmt::format("`2 M z'/(eta_Z w tau)` as `M -> infinity` at `tau = {:.3g}`", time),
                    measured, exactly(gains))
                  .in_units_of(gains.cwiseAbs().maxCoeff())
                  .against(own_query, nearest_multiple(at.gains(b.cwiseProduct(at.same)), measured))

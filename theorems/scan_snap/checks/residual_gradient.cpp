@@ -27,18 +27,19 @@ same with the frequencies of its T - 1 tokens for P(l|n), and the expected one a
 const Clause is_gradient = sheet.clause(
     "the training formulas with a residual connection are the gradient of the loss of long "
     "sequences");
-const Clause short_form = sheet.clause("z' has a factor 1/sqrt(2) where no query is in a context");
+const Clause short_form =
+    sheet.clause("`z'` has a factor `1/sqrt(2)` where no query is in a context");
 
 const Hypothesis positive_weights =
-    sheet.assume("every class has a positive weight and f_n does not vanish");
+    sheet.assume("every class has a positive weight and `f_n` does not vanish");
 
-const Control one_projection = sheet.control("one-projection", "I in place of I - phi phi'");
-const Control no_norm = sheet.control("no-norm", "1 in place of 1/|f_n + e_m|");
-const Control full_rate = sheet.control("full-rate", "eta_Z in place of eta_Z/sqrt(2)");
+const Control one_projection = sheet.control("one-projection", "I in place of `I - phi phi'`");
+const Control no_norm = sheet.control("no-norm", "1 in place of `1/|f_n + e_m|`");
+const Control full_rate = sheet.control("full-rate", "`eta_Z` in place of `eta_Z/sqrt(2)`");
 
 const Rival finite_length =
     sheet.rival("finite-length", "the gradient of the expected loss of sequences of 5 tokens",
-                "a rate of Y and one of Z");
+                "a rate of `Y` and one of `Z`");
 
 const Knob class_count = sheet.knob(class_count_knob(1, 6, 3));
 const Knob common_count = sheet.knob(common_count_knob(0, 4, 2));
@@ -60,7 +61,7 @@ void prove(Examination& it) {
                [] { return symbolic_gradient(Backward::gradient); })
           .unless(one_projection, [] { return symbolic_gradient(Backward::without_projection); })
           .unless(no_norm, [] { return symbolic_gradient(Backward::without_norm); })
-          .with("generic P, w, Y, Z"));
+          .with("generic `P`, `w`, `Y`, `Z`"));
 }
 
 void judge_directions(const TrainingInstance<double>& training, double size, std::uint64_t seed,
@@ -131,7 +132,7 @@ void judge_apart(TrainingInstance<double> training, double size, std::uint64_t s
   const Vector<double> x = random_state(stream, flow.dimension(), size);
   const Vector<double> rates = flow.logits_at(flow.field(x));
   it.judge(short_form,
-           equal("z' where no query token is in a context",
+           equal("`z'` where no query token is in a context",
                  std::vector<Quantity>(rates.begin(), rates.end()), short_rates(flow, x))
                .in_units_of(rates.cwiseAbs().maxCoeff())
                .unless(full_rate, times(std::sqrt(2.0))));
@@ -153,7 +154,8 @@ void examine(const Setting& setting, Examination& it) {
                    {"size of the state", size},
                    {"seed", setting.seed}};
   const double least = std::min(classes.weight.minCoeff(), classes.law.minCoeff());
-  it.require_positive(positive_weights, least, fmt::format("least P(n) and P(l|n) {:.3g}", least));
+  it.require_positive(positive_weights, least,
+                      fmt::format("least `P(n)` and `P(l|n)` {:.3g}", least));
   judge_directions(training, size, setting.seed, it);
   judge_apart(training, size, setting.seed, it);
 }

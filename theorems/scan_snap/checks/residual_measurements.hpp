@@ -44,7 +44,7 @@ std::vector<Quantity> limit_of_vocabulary(const SequenceClasses<double>& classes
 double driving(const TrainingInstance<double>& training, double tau);
 
 inline constexpr Hypothesis solved_at_rest =
-    by_construction("features at rest, Y(0) = 0", "the solves start at 0 and have eta_Z = 0");
+    by_construction("features at rest, `Y(0) = 0`", "the solves start at 0 and have `eta_Z = 0`");
 
 std::vector<Quantity> exactly(const Vector<double>& values);
 /// The multiple of `values` that is nearest to what was measured.

@@ -118,9 +118,9 @@ void show_time(const RationalClasses& at, Examination& it) {
   std::uintmax_t steps = 100;
   const auto root = boost::math::tools::toms748_solve(
       gain, 1.0, 20.0, boost::math::tools::eps_tolerance<double>(40), steps);
-  refute(below("true gradient, M -> infinity: its gain at eta_Y s = 1 is positive", 0,
+  refute(below("true gradient, `M -> infinity`: its gain at `eta_Y s = 1` is positive", 0,
                gain_at(view, 1))
-             .with(fmt::format("it gains from eta_Y s = {:.3g} on", root.first)),
+             .with(fmt::format("it gains from `eta_Y s = {:.3g}` on", root.first)),
          it);
 }
 
@@ -135,21 +135,24 @@ Erratum residual_sketch() {
       .grades = {SourceGrade::full_text},
       .known =
           "read in full, v4; a sketch without hypotheses, judged inside those of Theorem 2; which "
-          "token is distinct inside psi^-1(m) is not said: one of a single class of psi^-1(m) is "
+          "token is distinct inside `psi^-1(m)` is not said: one of a single class of `psi^-1(m)` "
+          "is "
           "our "
           "reading",
-      .claim = "residual connection, A2 for F: Theorem 2 holds inside each psi^-1(m)",
-      .paper_says = "beta ~ f_n.f_n' + [psi(n) = psi(n')], and Theorem 2 inside each psi^-1(m)",
+      .claim = "residual connection, A2 for `F`: Theorem 2 holds inside each `psi^-1(m)`",
+      .paper_says =
+          "`beta ~ f_n.f_n'` + [`psi(n) = psi(n')`], and Theorem 2 inside each `psi^-1(m)`",
       .algebra_says =
-          "two classes of a query put lambda_1 of the decoder's inputs at 1/2 and more, beyond "
-          "A2's 1/K; beta is that of G = 2 (F'F + B)^-1, 2/(1 + K_m) inside a query and of the "
+          "two classes of a query put `lambda_1` of the decoder's inputs at 1/2 and more, beyond "
+          "A2's `1/K`; `beta` is that of `G = 2 (F'F + B)^-1`, `2/(1 + K_m)` inside a query and of "
+          "the "
           "order of the overlaps across, which moves tokens as much as overlaps inside do: a "
-          "token of a single class of psi^-1(m) loses where a class of another query has it more "
-          "than the classes of m have another in common",
+          "token of a single class of `psi^-1(m)` loses where a class of another query has it more "
+          "than the classes of `m` have another in common",
       .effect =
           "tokens that have one class of all gain if overlaps inside the query outweigh the rest, "
-          "and M >> K^2 is not needed then; what other queries share is not settled inside "
-          "psi^-1(m)",
+          "and `M >> K^2` is not needed then; what other queries share is not settled inside "
+          "`psi^-1(m)`",
       .examine = [](Examination& it) {
         const RationalClasses at = shared_across();
         require_assumption_2(at.classes(), it);
@@ -160,7 +163,7 @@ Erratum residual_sketch() {
                                    Matrix<double>(view.kappa - Matrix<double>::Identity(
                                                                    view.classes(), view.classes())))
                                    .maxCoeff();
-        refute(below("lambda_1 of the decoder's inputs is below A2's 1/K",
+        refute(below("`lambda_1` of the decoder's inputs is below A2's `1/K`",
                      Quantity(largest, {ErrorPart::rounding(k * k, 1 + largest)}), 1 / k),
                it);
         const Matrix<Rational> beta = at.beta(true);

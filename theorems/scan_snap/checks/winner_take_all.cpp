@@ -10,7 +10,7 @@
 namespace popgrad::scan_snap::checks::winner_take_all {
 namespace {
 
-constexpr Hypothesis has_other{"n has another distinct token", Basis::evaluated,
+constexpr Hypothesis has_other{"`n` has another distinct token", Basis::evaluated,
                                "else only common tokens make the rest; it falls faster"};
 
 Statement sheet{
@@ -36,20 +36,20 @@ l over the other distinct tokens of n.)",
     .reads = "reduced"};
 
 const Clause takes_all = sheet.clause(
-    "one distinct token of a class takes all its attention at xi_n = a/t of its own, the rest as "
-    "t^-a");
+    "one distinct token of a class takes all its attention at `xi_n = a/t` of its own, the rest as "
+    "`t^-a`");
 const Clause others_follow =
     sheet.clause("late also in classes of its query with the same common tokens");
 const Clause freezes = sheet.clause("attention freezes beyond");
-const Clause leaves_rest = sheet.clause("with more than s/(1+s) left");
+const Clause leaves_rest = sheet.clause("with more than `s/(1+s)` left");
 
-const Control larger_order = sheet.control("order", "the rest falls as (1+t)^(-1.1 a)");
-const Control converges = sheet.control("decays", "xi_n falls as t^-1.05 in place of 1/t");
-const Control faster = sheet.control("faster", "xi_n falls as t^(-1.1 p)");
+const Control larger_order = sheet.control("order", "the rest falls as `(1+t)^(-1.1 a)`");
+const Control converges = sheet.control("decays", "`xi_n` falls as `t^-1.05` in place of `1/t`");
+const Control faster = sheet.control("faster", "`xi_n` falls as `t^(-1.1 p)`");
 
-const Rival temperature =
-    sheet.rival("temperature",
-                "attention on distinct tokens is a softmax of (1 + kappa B_n) ln P(l|n)", "kappa");
+const Rival temperature = sheet.rival(
+    "temperature", "attention on distinct tokens is a softmax of `(1 + kappa B_n) ln P(l|n)`",
+    "`kappa`");
 
 const Knob speed =
     sheet.knob(logarithmic_knob("speed", "a in eta_Z w xi_n = a/(1+t)^p", 0.5, 4, 1));
@@ -263,26 +263,26 @@ void examine(const Setting& setting, Examination& it) {
 
   // Where a thousandth is left later than doubles reach, the order is undecided.
   const std::vector<Quantity> orders = orders_of_rest(alike, a, late);
-  it.judge(takes_all, equal("order of 1 - c_nl0 in 1/(1+t), p = 1", orders.front(), a)
-                          .at(fmt::format("B_n = {:g} to {:g}", late.end - fitted / 3, late.end))
+  it.judge(takes_all, equal("order of `1 - c_nl0` in `1/(1+t)`, `p = 1`", orders.front(), a)
+                          .at(fmt::format("`B_n = {:g}` to {:g}", late.end - fitted / 3, late.end))
                           .unless(larger_order, times(1.1))
                           .unless(converges, a * std::exp(-0.05 * (late.end - fitted / 6) / a)));
   if (alike.size() > 1) {
-    it.judge(others_follow, equal("order of 1 - c_jl0 in other classes",
+    it.judge(others_follow, equal("order of `1 - c_jl0` in other classes",
                                   std::vector<Quantity>(orders.begin() + 1, orders.end()), a)
                                 .unless(larger_order, times(1.1)));
   }
   const double whole = a / (p - 1);  // of B_n
   const Quantity limit = limit_of_rest(token, a, p);
   const Solved reached(by_growth, {whole}, tolerance);
-  it.judge(freezes, equal("1 - c_nl0 as t goes to infinity, p > 1", limit,
+  it.judge(freezes, equal("`1 - c_nl0` as `t` goes to `infinity`, `p > 1`", limit,
                           reached.along([&](const Vector<double>& x) { return token.rest(x); }))
                         .against(temperature, instead([&] {
                                    return rest_by_temperature(token, reached.state(0),
                                                               late.last_piece);
                                  }))
                         .unless(faster, [&] { return limit_of_rest(token, a, 1.1 * p); }));
-  it.judge(leaves_rest, at_most("s/(1+s) against that limit", least_rest(token, whole), limit));
+  it.judge(leaves_rest, at_most("`s/(1+s)` against that limit", least_rest(token, whole), limit));
 }
 
 }  // namespace

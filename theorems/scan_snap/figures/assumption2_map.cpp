@@ -127,7 +127,8 @@ Picture picture() {
 FigureMaker figure() {
   return {
       .info = {.name = "scan-snap-transfer",
-               .title = "Where Theorem 2(a) stops transferring to the flow, by eta_Y/eta_Z and M",
+               .title =
+                   "Where Theorem 2(a) stops transferring to the flow, by `eta_Y/eta_Z` and `M`",
                .shows = {"scan-snap.fates-assumption2", "scan-snap.fates"}},
       .data = data,
       .picture = picture};

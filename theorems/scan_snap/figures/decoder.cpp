@@ -91,7 +91,7 @@ Picture picture() {
 
 FigureMaker figure() {
   return {.info = {.name = "scan-snap-decoder",
-                   .title = "The decoder's scale h, its regimes, and the discrete h*",
+                   .title = "The decoder's scale `h`, its regimes, and the discrete `h*`",
                    .shows = {"scan-snap.decoder-recursion", "scan-snap.decoder-closed-form"}},
           .data = data,
           .picture = picture};

@@ -226,12 +226,13 @@ Picture picture() {
 }  // namespace
 
 FigureMaker figure() {
-  return {.info = {.name = "scan-snap-frontiers",
-                   .title = "How far overlap, eta_Y/eta_Z and T may leave the hypotheses before "
-                            "conclusions fail",
-                   .shows = {"scan-snap.fates", "scan-snap.assumptions"}},
-          .data = data,
-          .picture = picture};
+  return {
+      .info = {.name = "scan-snap-frontiers",
+               .title = "How far overlap, `eta_Y/eta_Z` and `T` may leave the hypotheses before "
+                        "conclusions fail",
+               .shows = {"scan-snap.fates", "scan-snap.assumptions"}},
+      .data = data,
+      .picture = picture};
 }
 
 }  // namespace popgrad::scan_snap::figures::frontiers_figure

@@ -80,12 +80,13 @@ Picture picture() {
 }  // namespace
 
 FigureMaker figure() {
-  return {.info = {.name = "scan-snap-exponent",
-                   .title = "Growth exponent B(t) of Eqn 13 at three ratios of the learning rates",
-                   .shows = {"scan-snap.rate-dependence", "scan-snap.growth-steps"},
-                   .parameters = growth_parameters()},
-          .data = data,
-          .picture = picture};
+  return {
+      .info = {.name = "scan-snap-exponent",
+               .title = "Growth exponent `B(t)` of Eqn 13 at three ratios of the learning rates",
+               .shows = {"scan-snap.rate-dependence", "scan-snap.growth-steps"},
+               .parameters = growth_parameters()},
+      .data = data,
+      .picture = picture};
 }
 
 }  // namespace popgrad::scan_snap::figures::growth_exponent_figure

@@ -265,12 +265,12 @@ Picture picture() {
 }  // namespace
 
 FigureMaker figure() {
-  return {
-      .info = {.name = "scan-snap-entropy",
-               .title = "Distinct entropy on Syn-Medium against eta_Y/eta_Z, 20 seeds, four sizes",
-               .shows = {"scan-snap.learning-rates"}},
-      .data = data,
-      .picture = picture};
+  return {.info = {.name = "scan-snap-entropy",
+                   .title =
+                       "Distinct entropy on Syn-Medium against `eta_Y/eta_Z`, 20 seeds, four sizes",
+                   .shows = {"scan-snap.learning-rates"}},
+          .data = data,
+          .picture = picture};
 }
 
 }  // namespace popgrad::scan_snap::figures::learning_rates_figure

@@ -71,7 +71,7 @@ Picture picture() {
 
 FigureMaker figure() {
   return {.info = {.name = "scan-snap-transition",
-                   .title = "B_n of one common token with its transition times t0",
+                   .title = "`B_n` of one common token with its transition times `t0`",
                    .in_report = true,
                    .shows = {"scan-snap.phase-transition"},
                    .parameters = growth_parameters()},

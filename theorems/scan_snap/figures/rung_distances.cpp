@@ -87,14 +87,12 @@ Picture picture() {
 }  // namespace
 
 FigureMaker figure() {
-  return {
-      .info =
-          {.name = "scan-snap-rungs",
-           .title =
-               "Distances of neighbouring rungs against eta_Z/eta_Y: two vanish, one is a plateau",
-           .shows = {"scan-snap.assumptions"}},
-      .data = data,
-      .picture = picture};
+  return {.info = {.name = "scan-snap-rungs",
+                   .title = "Distances of neighbouring rungs against `eta_Z/eta_Y`: two vanish, "
+                            "one is a plateau",
+                   .shows = {"scan-snap.assumptions"}},
+          .data = data,
+          .picture = picture};
 }
 
 }  // namespace popgrad::scan_snap::figures::rung_distances_figure

@@ -94,16 +94,16 @@ const std::vector<Observable<Readings<T>>>& observable_table() {
   static const std::vector<Observable<R>> table{
       {decoder[0], &R::h},
       {decoder[1], &R::gamma},
-      {{"Gamma", "eta_Z int_0^t gamma = (eta_Z/eta_Y) K (M-1)^2 h^2/2", ">= 0",
+      {{"Gamma", "`eta_Z int_0^t gamma = (eta_Z/eta_Y) K (M-1)^2 h^2/2`", "`>= 0`",
         "driving accumulated"},
        &R::Gamma},
-      {{"B", "ln(1 + 4 w K_m Gamma/C0)/(4 K_m), C0 = 1/((K-1) f_c^4)", ">= 0",
-        "Theorem 4, constant and K_m corrected; z of the common token is -K_m B"},
+      {{"B", "`ln(1 + 4 w K_m Gamma/C0)/(4 K_m)`, `C0 = 1/((K-1) f_c^4)`", "`>= 0`",
+        "Theorem 4, constant and `K_m` corrected; `z` of the common token is `-K_m B`"},
        &R::B},
-      {{"B_paper", "ln(C0 + 4 Gamma)/4 with the paper's C0 = 1/(K f_c^4)", "real",
-        "Eqn 14, not 0 at t = 0"},
+      {{"B_paper", "`ln(C0 + 4 Gamma)/4` with the paper's `C0 = 1/(K f_c^4)`", "real",
+        "Eqn 14, not 0 at `t = 0`"},
        &R::B_paper},
-      {{"B_eqn_13", "ln(1 + 4 Gamma/C0)/4 with the paper's C0", ">= 0",
+      {{"B_eqn_13", "`ln(1 + 4 Gamma/C0)/4` with the paper's `C0`", "`>= 0`",
         "Theorem 4, constant corrected only: Eqn 13 integrated from 0"},
        &R::B_eqn_13}};
   return table;

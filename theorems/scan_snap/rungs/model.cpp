@@ -214,8 +214,8 @@ std::vector<Rung> reduced_rungs() {
 }
 
 constexpr const char* notation = R"(
-N is a class, L a token. All rungs, `sgd` too, evaluate them at the c_n of long sequences and at all
-classes, never on the batch; with the labels of the classes and softmax(z) even where `sgd` trains
+`N` is a class, `L` a token. All rungs, `sgd` too, evaluate them at the `c_n` of long sequences and at all
+classes, never on the batch; with the labels of the classes and `softmax(z)` even where `sgd` trains
 with `label_noise` or a `temperature`. Entropies and losses are in nats.
 )";
 

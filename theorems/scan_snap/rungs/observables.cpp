@@ -75,31 +75,34 @@ Observer<T>::Observer(const TrainingInstance<T>& instance, const Layout& layout,
 template <class T>
 std::vector<ObservableInfo> Observer<T>::observables() {
   return {
-      {"loss", "sum_n w_n (-ln alpha_n(next)); on `reduced` ln(1 + (M-1) exp(-M h))", ">= 0, nats",
-       "cross entropy; ln M at the zero start"},
+      {"loss", "`sum_n w_n (-ln alpha_n(next))`; on `reduced` `ln(1 + (M-1) exp(-M h))`",
+       "`>= 0`, nats", "cross entropy; `ln M` at the zero start"},
       {"accuracy",
-       "sum_n w_n Pr(argmax alpha_n is the next token), ties broken by lot; on `reduced` 1/M at h "
+       "`sum_n w_n` Pr(argmax `alpha_n` is the next token), ties broken by lot; on `reduced` `1/M` "
+       "at `h "
        "= "
-       "0, then 1",
+       "0`, then 1",
        "[0, 1]", "share of right answers"},
-      {"entropy_N", "-sum_l c_N(l) ln c_N(l)", "0 to ln of the tokens of class N, nats",
+      {"entropy_N", "`-sum_l c_N(l) ln c_N(l)`", "0 to ln of the tokens of class `N`, nats",
        "spread of attention"},
       {"distinct_entropy_N",
-       "the same of c_N on its distinct tokens, renormalised; absent if the class has none",
+       "the same of `c_N` on its distinct tokens, renormalised; absent if the class has none",
        "0 to ln of these, nats", "how sparse attention on distinct tokens is"},
       {"xi_N",
-       "a_N - f_N.g_N, a_N the coefficient of f_N in the least-squares fit of g_N on F; on "
+       "`a_N - f_N.g_N`, `a_N` the coefficient of `f_N` in the least-squares fit of `g_N` on `F`; "
+       "on "
        "`reduced` "
-       "gamma sum_{j != N} beta_Nj f_N.f_j",
-       "real", "growth rate of Theorem 1; > 0: distinct tokens gain"},
-      {"B_N", "B_N' = eta_Z w_N xi_N, from 0; K w_N for w_N with `--reading paper`", "real",
-       "exponent of Theorem 3; with `--track-growth` (default: at most 32 classes and Y(0) = 0; on "
+       "`gamma sum_{j != N} beta_Nj f_N.f_j`",
+       "real", "growth rate of Theorem 1; `> 0`: distinct tokens gain"},
+      {"B_N", "`B_N' = eta_Z w_N xi_N`, from 0; `K w_N` for `w_N` with `--reading paper`", "real",
+       "exponent of Theorem 3; with `--track-growth` (default: at most 32 classes and `Y(0) = 0`; "
+       "on "
        "`sgd` if asked for)"},
-      {"lambda_max_E", "largest eigenvalue of E = F'F - I", "0 to K - 1",
-       "overlap of classes; Assumption 2: < 1/K"},
-      {"lambda_min_abs_E", "min_i abs(lambda_i(E))", ">= 0", "Assumption 2: >= 6/sqrt(M)"},
-      {"f_N_L", "component L of f_N", "[0, 1]", "with `--watch N:L`"},
-      {"chi_N_L", "exp(2 (z_mL(t) - z_mL(0))), m = psi(N)", "> 0",
+      {"lambda_max_E", "largest eigenvalue of `E = F'F - I`", "0 to `K - 1`",
+       "overlap of classes; Assumption 2: `< 1/K`"},
+      {"lambda_min_abs_E", "`min_i abs(lambda_i(E))`", "`>= 0`", "Assumption 2: `>= 6/sqrt(M)`"},
+      {"f_N_L", "component `L` of `f_N`", "[0, 1]", "with `--watch N:L`"},
+      {"chi_N_L", "`exp(2 (z_mL(t) - z_mL(0)))`, `m = psi(N)`", "`> 0`",
        "growth factor of Theorem 3, with `--watch N:L`"},
   };
 }
@@ -119,9 +122,9 @@ template OverlapExtremes<double> overlap_extremes(const Matrix<double>&);
 template OverlapExtremes<Real> overlap_extremes(const Matrix<Real>&);
 template OverlapExtremes<Expression> overlap_extremes(const Matrix<Expression>&);
 std::vector<ObservableInfo> decoder_observables() {
-  return {{"h", "h' = (1/K) eta_Y/(M - 1 + exp(M h)), h(0) = 0", ">= 0",
-           "scale of the decoder: the label's logit exceeds the others by M h"},
-          {"gamma", "(M-1)^2 h/(M - 1 + exp(M h))", ">= 0",
+  return {{"h", "`h' = (1/K) eta_Y/(M - 1 + exp(M h))`, `h(0) = 0`", "`>= 0`",
+           "scale of the decoder: the label's logit exceeds the others by `M h`"},
+          {"gamma", "`(M-1)^2 h/(M - 1 + exp(M h))`", "`>= 0`",
            "how strongly the decoder drives attention"}};
 }
 

@@ -322,8 +322,7 @@ void PopulationFlow<T>::write_growth(Vector<T>& dx) const {
 }
 
 template <Transcendental T>
-void PopulationFlow<T>::add_drawn(const Vector<T>& x, Index label, double share,
-                                  Vector<T>& dx) const {
+double PopulationFlow<T>::respond_to_drawn(const Vector<T>& x, Index label) const {
   if constexpr (std::is_same_v<T, double>) {
     const Index columns = layout_.columns();
     const Index table = layout_.rows() * columns;
@@ -340,9 +339,23 @@ void PopulationFlow<T>::add_drawn(const Vector<T>& x, Index label, double share,
     for (double& f : drawn_f_) f /= norm;
     const auto drawn = static_cast<Index>(drawn_f_.size());
     double* const logits = logits_.data();
-    double* const residual = residual_.data();
     weighted_rows(drawn_row_.data(), drawn_f_.data(), drawn, x.data(), columns, logits);
-    respond_fast(static_cast<const double*>(logits), multiplicity_, label, residual);
+    return respond_fast(static_cast<const double*>(logits), multiplicity_, label, residual_.data());
+  } else {
+    throw std::logic_error("scan-snap: draws are known in double only");
+  }
+}
+
+template <Transcendental T>
+void PopulationFlow<T>::add_drawn(const Vector<T>& x, Index label, double share,
+                                  Vector<T>& dx) const {
+  if constexpr (std::is_same_v<T, double>) {
+    respond_to_drawn(x, label);
+    const Index columns = layout_.columns();
+    const Index table = layout_.rows() * columns;
+    const double sharpness = 1 / instance_.temperature;
+    const auto drawn = static_cast<Index>(drawn_f_.size());
+    double* const residual = residual_.data();
     drawn_products_.resize(drawn_f_.size());
     for (std::size_t i = 0; i < drawn_f_.size(); ++i) {
       drawn_products_[i] = instance_.decoder_rate * share * drawn_f_[i];
@@ -362,11 +375,10 @@ void PopulationFlow<T>::add_drawn(const Vector<T>& x, Index label, double share,
 }
 
 template <Transcendental T>
-void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream,
-                                   Index batch) const {
+template <class Use>
+void PopulationFlow<T>::for_each_drawn(Stream& stream, Index batch, const Use& use) const {
   if constexpr (std::is_same_v<T, double>) {
     const SequenceClasses<T>& classes = instance_.classes;
-    dx.setZero();
     NoisyLabels labels(stream, noise_, classes.classes());
     for (Index b = 0; b < batch; ++b) {
       throw_if_step_stopped(b);
@@ -387,15 +399,30 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
         drawn_f_.push_back(static_cast<double>(counts_[static_cast<std::size_t>(i)]));
       }
       const auto label = static_cast<std::size_t>(noisy_ ? labels(n) : n);
-      add_drawn(x, layout_.class_column[label], 1.0 / static_cast<double>(batch), dx);
-    }
-    if (instance_.track_growth) {
-      evaluate(x, Problem::clean, worth_a_team());
-      write_growth(dx);
+      use(layout_.class_column[label]);
     }
   } else {
     throw std::logic_error("scan-snap: samples are drawn in double only");
   }
+}
+
+template <Transcendental T>
+void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream,
+                                   Index batch) const {
+  dx.setZero();
+  for_each_drawn(stream, batch,
+                 [&](Index label) { add_drawn(x, label, 1.0 / static_cast<double>(batch), dx); });
+  if (instance_.track_growth) {
+    evaluate(x, Problem::clean, worth_a_team());
+    write_growth(dx);
+  }
+}
+
+template <Transcendental T>
+double PopulationFlow<T>::batch_loss(const Vector<T>& x, Stream& stream, Index batch) const {
+  double sum = 0;
+  for_each_drawn(stream, batch, [&](Index label) { sum += respond_to_drawn(x, label); });
+  return sum / static_cast<double>(batch);
 }
 
 template <>

@@ -70,6 +70,8 @@ class PopulationFlow final {
   /// multiply-adds, u <= T - 1 the different tokens drawn; with label noise one draw more. Classes
   /// and tokens are the same whatever the label noise.
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
+  /// Mean cross entropy of the sequences of `sample_rhs` on their labels, in nats. Cost of their logits.
+  [[nodiscard]] double batch_loss(const Vector<T>& x, Stream& stream, Index batch) const;
   /// Expectation and covariance of `sample_rhs`: of short and of long sequences by
   /// popgrad/fluctuations/draw_law.hpp, between them by popgrad/fluctuations/sampled_draws.hpp. Cost: 3 u C multiply-adds a
   /// class and count, or a class and node; of long sequences 2 nnz(P) + K times 3 u C. With label
@@ -110,6 +112,11 @@ class PopulationFlow final {
   [[nodiscard]] bool worth_a_team() const;
   /// z/temperature (pairs), at the place of z in the state where the temperature is 1.
   [[nodiscard]] const T* tempered_logits(const Vector<T>& x) const;
+  /// use(column of the label) of each drawn sequence, whose counts are in drawn_row_, drawn_pair_, drawn_f_.
+  template <class Use>
+  void for_each_drawn(Stream& stream, Index batch, const Use& use) const;
+  /// The loss of the sequence in drawn_*: leaves its features in drawn_f_, what the decoder misses in residual_.
+  double respond_to_drawn(const Vector<T>& x, Index label) const;
   /// Adds `share` times the direction of the sequence whose tokens and counts are in the scratch
   /// space below and whose label is the next token of a class, the column `label` of Y.
   void add_drawn(const Vector<T>& x, Index label, double share, Vector<T>& dx) const;

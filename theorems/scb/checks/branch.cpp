@@ -26,16 +26,17 @@ of sequences is a small part of W; here it is raised to a third or a half of it.
                 .reads = "reduced"};
 
 const Clause probability = sheet.clause(
-    "constant noise leaves a run on the right branch with probability Phi(sqrt(2 K_P B/(eta T^2 "
-    "rate W)))");
+    "constant noise leaves a run on the right branch with probability `Phi(sqrt(2 K_P B/(eta T^2 "
+    "rate W)))`");
 
-const Hypothesis long_context = sheet.assume("T above the growth time 1/rate");
-const Hypothesis slow = sheet.assume("eta times the growth rate below 1");
+const Hypothesis long_context = sheet.assume("`T` above the growth time `1/rate`");
+const Hypothesis slow = sheet.assume("`eta` times the growth rate below 1");
 
 const Control no_factor = sheet.control("no-factor", "the factor 2 under the root left out");
-const Control values_only = sheet.control("values-only", "the noise of attention left out of W");
+const Control values_only = sheet.control("values-only", "the noise of attention left out of `W`");
 
-const Rival linear = sheet.rival("linear", "the argument grows as B, not as its root", "a factor");
+const Rival linear =
+    sheet.rival("linear", "the argument grows as `B`, not as its root", "a factor");
 
 const Knob vocabulary = sheet.knob(tokens_knob);
 const Knob length =
@@ -92,8 +93,8 @@ void examine(const Setting& setting, Examination& it) {
   const Branching made = drawn_branching(setting, it);
   const double rate = made.rate();
   const double grown = static_cast<double>(made.training.bigrams.context) * rate;
-  it.require(long_context, grown - 1, fmt::format("T rate = {:.3g}", grown));
-  it.require(slow, 1 - made.step * rate, fmt::format("eta rate = {:.3g}", made.step * rate));
+  it.require(long_context, grown - 1, fmt::format("`T rate = {:.3g}`", grown));
+  it.require(slow, 1 - made.step * rate, fmt::format("`eta rate = {:.3g}`", made.step * rate));
   const std::uint32_t runs = setting.draws(2000);
   const double argument = setting.value(argument_knob);
   it.parameters["eta"] = made.step;
@@ -106,7 +107,8 @@ void examine(const Setting& setting, Examination& it) {
   std::uint32_t first_run = 0;
   for (const double own : {argument, argument / 2}) {
     const double batch = std::round(made.batch(own));
-    shares.add(fmt::format("B = {:.6g}", batch), made.right_share(batch, runs, first_run, setting),
+    shares.add(fmt::format("`B = {:.6g}`", batch),
+               made.right_share(batch, runs, first_run, setting),
                normal_share(made.argument(batch)));
     unscaled.emplace_back(normal_share(own / std::sqrt(2)));
     quieter.emplace_back(normal_share(own * without_attention));

@@ -12,7 +12,7 @@
 
 namespace popgrad::scb::checks {
 
-inline constexpr Hypothesis long_context{"T above 100 Q"};
+inline constexpr Hypothesis long_context{"`T` above `100 Q`"};
 inline constexpr std::array range_growth{1, 4, 16};
 
 inline constexpr Knob range_vocabulary =
@@ -41,14 +41,14 @@ inline void require_long_context(const Setting& setting, Examination& it) {
   it.parameters = {
       {"N", b.tokens()}, {"T", b.context}, {"Q", b.support(0)}, {"seed", setting.seed}};
   it.require(long_context, static_cast<double>(b.context - 100 * b.support(0)),
-             fmt::format("Q = {}, T = {}", b.support(0), b.context));
+             fmt::format("`Q = {}`, `T = {}`", b.support(0), b.context));
 }
 
 /// Of Q between the ends of range_growth.
 inline void report_exponent(const std::vector<double>& batch, Examination& it) {
-  it.report("exponent of Q in the batch",
+  it.report("exponent of `Q` in the batch",
             std::log(batch[2] / batch[0]) / std::log(double{range_growth.back()}),
-            fmt::format("B = {:.5g}, {:.5g}, {:.5g}", batch[0], batch[1], batch[2]));
+            fmt::format("`B = {:.5g}`, {:.5g}, {:.5g}", batch[0], batch[1], batch[2]));
 }
 
 }  // namespace popgrad::scb::checks

@@ -29,23 +29,23 @@ noise of T positions.)",
                 .reads = "reduced"};
 
 const Clause proportional =
-    sheet.clause("the three-part algorithm brings both normalised distances to 0 with lambda");
-const Clause same_mean = sheet.clause("noise leaves the mean of the larger one, up to O(1/B)");
+    sheet.clause("the three-part algorithm brings both normalised distances to 0 with `lambda`");
+const Clause same_mean = sheet.clause("noise leaves the mean of the larger one, up to `O(1/B)`");
 
 [[maybe_unused]] const Clause samples =
-    sheet.not_checked("how many sequences each part needs; lambda as eps K_P/(Q^2 N^3)");
+    sheet.not_checked("how many sequences each part needs; `lambda` as `eps K_P/(Q^2 N^3)`");
 
-const Hypothesis above_noise = sheet.assume("lambda above sigma_A sqrt(2 ln T/B)");
+const Hypothesis above_noise = sheet.assume("`lambda` above `sigma_A sqrt(2 ln T/B)`");
 
 const Control larger_distances = sheet.control("distances", "distances 10 % larger");
 const Control no_lag =
-    sheet.control("no-lag", "the lag of A behind V left out of the distance of P");
+    sheet.control("no-lag", "the lag of `A` behind `V` left out of the distance of `P`");
 const Control larger_weight =
-    sheet.control("noisy-weight", "with noise the distances of a lambda 10 % larger");
+    sheet.control("noisy-weight", "with noise the distances of a `lambda` 10 % larger");
 const Control not_normalised = sheet.control(
-    "not-normalised", "V comes to P with lambda as it is trained, without the last part");
+    "not-normalised", "`V` comes to `P` with `lambda` as it is trained, without the last part");
 const Rival only_noise = sheet.rival(
-    "only-noise", "with noise what is left of the distance is noise, as B^(-1/2)", "its level");
+    "only-noise", "with noise what is left of the distance is noise, as `B^(-1/2)`", "its level");
 
 const Knob noisy_weight = sheet.knob(
     linear_knob("noisy-weight", "lambda of the runs with noise, in the same unit", 0.1, 0.3, 0.2));
@@ -57,13 +57,13 @@ const Knob noise_share = sheet.knob(
 void judge_expected_gradients(const Training<double>& training, double weight, Examination& it) {
   const SmallWeights runs = small_weights(training, weight);
   require_light_weight(training.bigrams, weight, runs.alpha_V, it);
-  it.judge(proportional, equal("distance of P over its prediction, as lambda goes to 0",
+  it.judge(proportional, equal("distance of `P` over its prediction, as `lambda` goes to 0",
                                limit_of_weight(runs.weight, runs.distance_P), 1)
                              .unless(larger_distances, times(1.1))
                              .unless(no_lag, times(runs.no_lag_P))
                              .unless(not_normalised, [&] { return runs.trained_P; }));
   if (!runs.biased()) return;
-  it.judge(proportional, equal("distance of Q over its prediction, as lambda goes to 0",
+  it.judge(proportional, equal("distance of `Q` over its prediction, as `lambda` goes to 0",
                                limit_of_weight(runs.weight, runs.distance_Q), 1)
                              .unless(larger_distances, times(1.1)));
 }
@@ -84,7 +84,7 @@ void judge_noisy(const NoisyRuns& noisy, Index batch, const Setting& setting, Ex
   mean.add(ErrorPart::next_order((std::fabs(change.value()) + change.error()) / (fewer - 1)));
   it.judge(same_mean, equal("mean of the larger distance with noise", mean, quiet(1))
                           .of_kind(EvidenceKind::statistical)
-                          .with(fmt::format("{} runs at B = {}", runs, batch))
+                          .with(fmt::format("{} runs at `B = {}`", runs, batch))
                           .against(only_noise, at_fewer / std::sqrt(double{fewer}))
                           .unless(larger_weight, instead([&] { return quiet(1.1); })));
 }
@@ -101,7 +101,7 @@ void examine(const Setting& setting, Examination& it) {
       std::llround(std::ceil(std::pow(highest / (setting.value(noise_share) * noisy.weight), 2)));
   const double noise = highest / std::sqrt(static_cast<double>(batch));
   it.require(above_noise, noisy.weight - noise,
-             fmt::format("lambda = {:.4g}, noise {:.4g}", noisy.weight, noise));
+             fmt::format("`lambda = {:.4g}`, noise {:.4g}", noisy.weight, noise));
   it.parameters["B"] = batch;
   judge_noisy(noisy, batch, setting, it);
 }

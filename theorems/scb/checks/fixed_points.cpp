@@ -27,18 +27,20 @@ at first (1 - alpha_V)/2.)",
                 .reads = "reduced"};
 
 const Clause rests = sheet.clause("the flow rests at a saddle and (1, 1)");
-const Clause slow = sheet.clause("slow rate at (1, 1) K_P/(T (K_P + K_Q))");
-const Clause settles = sheet.clause("settles at alpha_V = 1/alpha_A = (K_Q/K_P)^{1/4}");
+const Clause slow = sheet.clause("slow rate at `(1, 1) K_P/(T (K_P + K_Q))`");
+const Clause settles = sheet.clause("settles at `alpha_V = 1/alpha_A = (K_Q/K_P)^{1/4}`");
 const Clause creeps =
-    sheet.clause("creeps on at alpha_V^4/(K_Q/K_P + alpha_V^4)/T, at first 1/(2 T)");
+    sheet.clause("creeps on at `alpha_V^4/(K_Q/K_P + alpha_V^4)/T`, at first `1/(2 T)`");
 
-const Control other_power = sheet.control("other-power", "a balanced point (K_Q/K_P)^{0.275}");
-const Control other_rate = sheet.control("other-rate", "a slow rate K_P/(T K_Q)");
-const Control saddle_place = sheet.control("saddle-place", "a saddle at (0, -1/(T K_Q))");
-const Control saddle_rates = sheet.control("saddle-rates", "a determinant -K_P K_Q at the saddle");
+const Control other_power = sheet.control("other-power", "a balanced point `(K_Q/K_P)^{0.275}`");
+const Control other_rate = sheet.control("other-rate", "a slow rate `K_P/(T K_Q)`");
+const Control saddle_place = sheet.control("saddle-place", "a saddle at `(0, -1/(T K_Q))`");
+const Control saddle_rates =
+    sheet.control("saddle-rates", "a determinant `-K_P K_Q` at the saddle");
 const Control late_creep =
-    sheet.control("late-creep", "T alpha_V' = (1 - alpha_V) K_P/(K_P + K_Q) on settling");
-const Control at_once = sheet.control("at-once", "the flow settles at (1, 1): P and Q are learnt");
+    sheet.control("late-creep", "`T alpha_V' = (1 - alpha_V) K_P/(K_P + K_Q)` on settling");
+const Control at_once =
+    sheet.control("at-once", "the flow settles at (1, 1): `P` and `Q` are learnt");
 const Rival one_rate = sheet.rival("one-rate", "it creeps at one rate all the way", "the rate");
 
 const Knob length =
@@ -105,8 +107,9 @@ void prove(Examination& it) {
                       .unless(saddle_place, rest(-1 / (s.positions * s.context))));
   it.judge(rests, identity("determinant at the saddle", determinant(s.context - 1 / s.positions))
                       .unless(saddle_rates, determinant(s.context)));
-  it.judge(slow, identity("slow rate at (1, 1) times T, as T grows", rate(s.transition + s.context))
-                     .unless(other_rate, rate(s.context)));
+  it.judge(slow,
+           identity("slow rate at (1, 1) times `T`, as `T` grows", rate(s.transition + s.context))
+               .unless(other_rate, rate(s.context)));
 }
 
 // alpha_V, alpha_A and T alpha_V'/(1 - alpha_V) when what alpha_A alpha_V misses 1 by has died down to
@@ -162,19 +165,19 @@ void examine(const Setting& setting, Examination& it) {
   const std::vector<Quantity> limits = limits_in(shortness, from_scratch);
   const double place = std::pow(ratio, 0.275);
   it.judge(settles, equal("where the flow settles")
-                        .add("alpha_V", limits[0], balanced)
-                        .add("alpha_A", limits[1], 1 / balanced)
+                        .add("`alpha_V`", limits[0], balanced)
+                        .add("`alpha_A`", limits[1], 1 / balanced)
                         .unless(other_power, {{place, 1 / place}})
                         .unless(at_once, {{1.0, 1.0}})
-                        .with(fmt::format("alpha_V = {:.8g} at T = {:g}",
+                        .with(fmt::format("`alpha_V = {:.8g}` at `T = {:g}`",
                                           from_scratch.front()[0].value(), sizes.positions)));
   const Quantity creep = limits_in(shortness, from_elsewhere)[2];
   const double fourth = std::pow(elsewhere, 4);
   const double one = std::sqrt(limits[2].value() * creep.value());
   const double derived = fourth / (ratio + fourth);
-  it.judge(creeps, equal("T alpha_V'/(1 - alpha_V)")
+  it.judge(creeps, equal("`T alpha_V'/(1 - alpha_V)`")
                        .add("settling", limits[2], 0.5)
-                       .add(fmt::format("alpha_V = {:.4g}", elsewhere), creep, derived)
+                       .add(fmt::format("`alpha_V = {:.4g}`", elsewhere), creep, derived)
                        .unless(late_creep, {{1 / (1 + ratio), derived}})
                        .against(one_rate, {{one, one}}));
 }

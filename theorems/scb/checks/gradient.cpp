@@ -23,23 +23,23 @@ same. The query is a token behind the context, not its last.)",
                 .false_version = "last-query",
                 .reads = "sgd"};
 
-const Clause over_samples = sheet.clause("gradients and loss are means over samples (N = T = 2)");
+const Clause over_samples = sheet.clause("gradients and loss are means over samples (`N = T = 2`)");
 const Clause projected_too = sheet.clause("projected too");
 const Clause flow_field = sheet.clause("the flow's field is SGD's");
 const Clause sampled = sheet.clause("sampled directions have this mean");
 
-const Hypothesis token_law = sheet.assume("mu > 0 sums to 1");
-const Hypothesis column_laws = sheet.assume("columns of P and q sum to 1");
+const Hypothesis token_law = sheet.assume("`mu > 0` sums to 1");
+const Hypothesis column_laws = sheet.assume("columns of `P` and `q` sum to 1");
 
-const Control no_mean_value = sheet.control("no-mean-value", "the term S_k |V mu|^2 left out");
+const Control no_mean_value = sheet.control("no-mean-value", "the term `S_k |V mu|^2` left out");
 const Control no_query_weight =
-    sheet.control("no-query-weight", "1/mu_k left out of the attention part");
-const Control larger_values = sheet.control("larger-values", "the direction of V 10 % larger");
+    sheet.control("no-query-weight", "`1/mu_k` left out of the attention part");
+const Control larger_values = sheet.control("larger-values", "the direction of `V` 10 % larger");
 const Control larger_loss = sheet.control("larger-loss", "the loss 10 % larger");
 const Control last_query = sheet.control(
     "last-query", "the same formulas hold where the query is the last token of the context");
-const Control any_values =
-    sheet.control("any-values", "the flow's field is SGD's at every V, not only where 1'V = 1'");
+const Control any_values = sheet.control(
+    "any-values", "the flow's field is SGD's at every `V`, not only where `1'V = 1'`");
 
 const Knob vocabulary = sheet.knob(tokens_knob);
 const Knob positions = sheet.knob(whole_knob("positions", "positions T of the context", 5, 40, 12));
@@ -171,7 +171,7 @@ void prove(Examination& it) {
             .unless(larger_values, with(Slip::larger_values))
             .unless(larger_loss, with(Slip::larger_loss))
             .unless(last_query, with(Slip::last_query))
-            .with("32 weighted samples, generic mu, P, q, A, V");
+            .with("32 weighted samples, generic `mu`, `P`, `q`, `A`, `V`");
     // Its term is the same for all positions, so that the projection removes it.
     if (!project) enumeration.unless(no_mean_value, with(Slip::no_mean_value));
     it.judge(project ? projected_too : over_samples, enumeration);

@@ -19,7 +19,7 @@
 namespace popgrad::scb::checks {
 
 inline constexpr Hypothesis zero_start{"from scratch"};
-inline constexpr Hypothesis many_growth_times{"T large"};
+inline constexpr Hypothesis many_growth_times{"`T` large"};
 
 struct Sizes {
   double transition = 0;  ///< K_P

@@ -27,18 +27,19 @@ observes that distances rise again after a minimum.)",
                 .knobs = {tokens_knob},
                 .reads = "reduced"};
 
-const Clause flat = sheet.clause("excess loss on alpha_A alpha_V = 1 is K_P (1 - alpha_V)^2/(2 T)");
-const Clause drifts = sheet.clause("small l1 drifts along it as 2 lambda alpha_A");
-const Clause biased = sheet.clause("with a known bias of Q");
+const Clause flat =
+    sheet.clause("excess loss on `alpha_A alpha_V = 1` is `K_P (1 - alpha_V)^2/(2 T)`");
+const Clause drifts = sheet.clause("small `l1` drifts along it as `2 lambda alpha_A`");
+const Clause biased = sheet.clause("with a known bias of `Q`");
 
 const Control excess = sheet.control("excess", "the excess loss 10 % larger");
 const Control faster_drift = sheet.control("drift", "the drift 10 % faster");
 const Control larger_bias = sheet.control("bias", "the bias 10 % larger");
-const Control fewer = sheet.control("fewer", "Q_k - 1 in place of Q_k under the root");
+const Control fewer = sheet.control("fewer", "`Q_k - 1` in place of `Q_k` under the root");
 
 const Rival attention = sheet.rival(
     "attention",
-    "the excess loss is in the distance of A: (1 - alpha_A)^2 in place of (1 - alpha_V)^2",
+    "the excess loss is in the distance of `A`: `(1 - alpha_A)^2` in place of `(1 - alpha_V)^2`",
     "a factor");
 
 const Knob length =
@@ -70,7 +71,7 @@ void judge_flatness(const Training<double>& training, Examination& it) {
   Comparison loss = equal("excess loss on the hyperbola");
   std::vector<Quantity> of_attention;  // with the factor that suits the first
   for (const double alpha : {0.5, 0.8, 1.25, 2.0}) {
-    loss.add(fmt::format("alpha_V = {}", alpha), excess_loss(training, alpha),
+    loss.add(fmt::format("`alpha_V = {}`", alpha), excess_loss(training, alpha),
              at_zero * (1 - alpha) * (1 - alpha));
     of_attention.push_back(loss.measured.front() * Quantity(std::pow(1 - 1 / alpha, 2)));
   }
@@ -85,13 +86,13 @@ void examine(const Setting& setting, Examination& it) {
   judge_flatness(training, it);
   const SmallWeights stages = small_weights(training, weight);
   require_light_weight(b, weight, stages.alpha_V, it);
-  it.judge(drifts, equal("drift under l1 over its prediction, as lambda goes to 0",
+  it.judge(drifts, equal("drift under `l1` over its prediction, as `lambda` goes to 0",
                          limit_of_weight(stages.weight, stages.drift), 1)
                        .unless(faster_drift, times(1.1)));
   if (!stages.biased()) return;
   double uneven = 0;
   for (Index k = 0; k < b.tokens(); ++k) uneven += b.stationary[k] * unevenness(b, k);
-  it.judge(biased, equal("normalised bias of Q over its prediction, as lambda goes to 0",
+  it.judge(biased, equal("normalised bias of `Q` over its prediction, as `lambda` goes to 0",
                          limit_of_weight(stages.weight, stages.distance_Q), 1)
                        .unless(larger_bias, times(1.1))
                        .unless(fewer, times(std::sqrt((uneven + 1) / uneven))));

@@ -27,29 +27,33 @@ noise of l1 steps and of q_min K_P.)",
                 .false_version = "threshold-only",
                 .reads = "reduced"};
 
-const Clause nearer =
-    sheet.clause("at a small batch threshold and l1 steps come nearer than plain SGD at four eta");
+const Clause nearer = sheet.clause(
+    "at a small batch threshold and `l1` steps come nearer than plain SGD at four `eta`");
 const Clause than_threshold = sheet.clause("and than a threshold with plain steps behind it");
-const Clause sustained = sheet.clause("SGD sustains eta T sigma_A^2/(K_P B (2 - eta <V,V>)) in A");
+const Clause sustained =
+    sheet.clause("SGD sustains `eta T sigma_A^2/(K_P B (2 - eta <V,V>))` in `A`");
 
 const Clause on_sequences = sheet.not_checked("the same on sequences");
 
-const Hypothesis small_batch = sheet.assume(
-    {"small batch", Basis::evaluated, "at the largest eta that noise of plain SGD exceeds K_Q"});
+const Hypothesis small_batch =
+    sheet.assume({"small batch", Basis::evaluated,
+                  "at the largest `eta` that noise of plain SGD exceeds `K_Q`"});
 const Hypothesis equal_samples = sheet.assume("the same number of samples");
 const Hypothesis quiet_steps =
-    sheet.assume("the noise of l1 steps, sigma_A sqrt(eta_2 K_P/B), below q_min K_P");
+    sheet.assume("the noise of `l1` steps, `sigma_A sqrt(eta_2 K_P/B)`, below `q_min K_P`");
 const Hypothesis part_two_begins = sheet.assume(
     {"without noise, part 2 begins within the run", Basis::evaluated,
-     "else no l1 step is made: at T = 524, B = 7, K_P = 9.6e-4 plain steps of 0.005 stay where "
+     "else no `l1` step is made: at `T = 524`, `B = 7`, `K_P = 9.6e-4` plain steps of 0.005 stay "
+     "where "
      "they begin, nearer in 95 % of the runs than steps of 0.02 of part 1, at 1.7 times that "
      "distance"});
 
 const Control larger_noise = sheet.control("noise", "the noise of plain SGD 10 % larger");
 const Control damping = sheet.control("damping", "the 2 in it left out");
 
-const Rival threshold_only = sheet.rival(
-    "threshold-only", "the threshold does it: plain steps behind it come nearer than l1 steps do");
+const Rival threshold_only =
+    sheet.rival("threshold-only",
+                "the threshold does it: plain steps behind it come nearer than `l1` steps do");
 
 const Knob length =
     sheet.knob(logarithmic_knob("length", "positions T of the context", 500, 5000, 1000));
@@ -86,7 +90,7 @@ double l1_weight_of(const NoisyTraining& setup, const Setting& setting, Examinat
   const double transition = transition_size(b);
   const double of_plain = sustained_noise(setup, step_sizes.front());
   it.require(small_batch, of_plain - context_size(b),
-             fmt::format("noise {:.3g}, K_Q = {:.3g}", of_plain, context_size(b)));
+             fmt::format("noise {:.3g}, `K_Q = {:.3g}`", of_plain, context_size(b)));
   it.require(equal_samples, setting.value(share_of_samples) - 1);
   const double pull = b.law.minCoeff() * transition;
   const double noise = setup.levels.attention.maxCoeff() *
@@ -158,19 +162,19 @@ void examine(const Setting& setting, Examination& it) {
     return share;
   };
   Comparison shares =
-      below("share of runs in which plain SGD comes nearer than threshold and l1 steps");
+      below("share of runs in which plain SGD comes nearer than threshold and `l1` steps");
   for (const double step : step_sizes) {
-    shares.add(fmt::format("eta = {}", step), share_of(plain_distances(step)), 0.5);
+    shares.add(fmt::format("`eta = {}`", step), share_of(plain_distances(step)), 0.5);
     it.report("distance that plain SGD has without noise, over its start",
               quiet_distance(setup, plain, step, all_steps, setting),
-              fmt::format("eta = {}", step));
+              fmt::format("`eta = {}`", step));
   }
   it.judge(nearer, shares.of_kind(EvidenceKind::statistical));
   const Quantity behind_threshold = share_of([&](std::uint32_t round) {
     return distances_without_l1(setup, schedule, boost_step, steps, setting, round);
   });
   it.judge(than_threshold,
-           below("share of runs in which threshold and plain steps come nearer than l1 steps",
+           below("share of runs in which threshold and plain steps come nearer than `l1` steps",
                  behind_threshold, 0.5)
                .of_kind(EvidenceKind::statistical)
                .against(threshold_only, [&] { return Quantity(1) - behind_threshold; }));

@@ -27,18 +27,18 @@ so that it grows like ln T only.)",
                 .knobs = {transition_size_knob, context_size_knob},
                 .reads = "reduced"};
 
-const Clause grows = sheet.clause("growth from 0 is M^{-1} (e^{Mt} - I) b up to third order");
-const Clause takes_logarithm =
-    sheet.clause("it takes a time ln[z/(1-z) 4 T^2 rate^3/K_P]/(2 rate), so grows like ln T only");
+const Clause grows = sheet.clause("growth from 0 is `M^{-1} (e^{Mt} - I) b` up to third order");
+const Clause takes_logarithm = sheet.clause(
+    "it takes a time ln[z/(1-z) `4 T^2 rate^3/K_P`]/(2 rate), so grows like `ln T` only");
 
 const Control third_order = sheet.control("third-order", "the terms of third order 10 % larger");
-const Control drift = sheet.control("drift", "b = 1.1/T in place of 1/T");
-const Control prefactor = sheet.control("prefactor", "4.4 T^2 rate^3/K_P in the time");
-const Control power_of_rate = sheet.control("power-of-rate", "4 T^2 rate^2.7/K_P in the time");
-const Control power_of_length = sheet.control("power-of-length", "T^2.2 in the time");
+const Control drift = sheet.control("drift", "`b = 1.1/T` in place of `1/T`");
+const Control prefactor = sheet.control("prefactor", "`4.4 T^2 rate^3/K_P` in the time");
+const Control power_of_rate = sheet.control("power-of-rate", "`4 T^2 rate^2.7/K_P` in the time");
+const Control power_of_length = sheet.control("power-of-length", "`T^2.2` in the time");
 const Control linear_to_the_end = sheet.control(
-    "linear-to-the-end", "growth is linear until z is reached: z in place of z/(1-z)");
-const Rival power = sheet.rival("power", "the time is a power of T", "its factor and exponent");
+    "linear-to-the-end", "growth is linear until `z` is reached: `z` in place of `z/(1-z)`");
+const Rival power = sheet.rival("power", "the time is a power of `T`", "its factor and exponent");
 
 const Knob length =
     sheet.knob(logarithmic_knob("length", "positions T of the context", 1e4, 1e9, 1e4));
@@ -134,9 +134,9 @@ void judge_logarithm(const Sizes& sizes, double z, Examination& it) {
   std::vector<Quantity> of_power = times_at(sizes);
   of_power[1] = std::sqrt(of_power[0].value() * of_power[2].value());
   it.judge(takes_logarithm,
-           equal("gain of 2 rate t over that of ln T^2",
+           equal("gain of `2 rate t` over that of `ln T^2`",
                  limits_of(at_length, 1 / sizes.positions, 4, 3), std::vector<Quantity>{1.0, 1.0})
-               .at(std::vector<std::string>{"T to 16 T", "16 T to 256 T"})
+               .at(std::vector<std::string>{"`T` to `16 T`", "`16 T` to `256 T`"})
                .unless(power_of_length, times(1.1))
                .against(power, gained(of_power)));
 }
@@ -153,7 +153,7 @@ void examine(const Setting& setting, Examination& it) {
   in_refined_digits([&]<class T>() {
     it.judge(grows,
              equal("what the linear solution misses over the third order", missed<T>(sizes, 1), 1)
-                 .at(std::vector<std::string>{"alpha_V", "alpha_A"})
+                 .at(std::vector<std::string>{"`alpha_V`", "`alpha_A`"})
                  .unless(third_order, times(1.1))
                  .unless(drift, [&] { return missed<T>(sizes, 1.1); }));
   });
@@ -162,12 +162,12 @@ void examine(const Setting& setting, Examination& it) {
   };
   const double here = grown(sizes, z).value();
   it.judge(takes_logarithm,
-           equal("e^{2 rate t} at alpha_A alpha_V = z over its formula",
+           equal("`e^{2 rate t}` at `alpha_A alpha_V = z` over its formula",
                  limit_of(at_length, 1 / sizes.positions, 4, 3), 1)
                .unless(prefactor, times(1.1))
                .unless(linear_to_the_end, times(1 - z))
                .unless(power_of_rate, times(std::pow(sizes.rate(), -0.3)))
-               .with(fmt::format("{:.6g} at T = {:g}, z = {:g}", here, sizes.positions, z)));
+               .with(fmt::format("{:.6g} at `T = {:g}`, `z = {:g}`", here, sizes.positions, z)));
   judge_logarithm(sizes, z, it);
 }
 

@@ -32,21 +32,21 @@ stage.)",
     .reads = "flow"};
 
 const Clause step_moments =
-    sheet.clause("Q + 2 numbers for T positions keep means and variances of a noisy step");
+    sheet.clause("`Q + 2` numbers for `T` positions keep means and variances of a noisy step");
 const Clause kept_sum = sheet.clause("the sum of attention");
-const Clause l1_means = sheet.clause("means in the l1 stage");
+const Clause l1_means = sheet.clause("means in the `l1` stage");
 [[maybe_unused]] const Clause whole_law = sheet.not_checked("the law");
 
-const Hypothesis supported = sheet.assume("q vanishes off its support");
+const Hypothesis supported = sheet.assume("`q` vanishes off its support");
 const Hypothesis gaussian =
     sheet.assume(by_construction("Gaussian noise, projected", "both rungs draw it so"));
 
 const Control more_freedom =
-    sheet.control("degrees-of-freedom", "n - 1 degrees of freedom in place of n - 2");
+    sheet.control("degrees-of-freedom", "`n - 1` degrees of freedom in place of `n - 2`");
 const Control no_mean = sheet.control("no-mean", "the mean over positions not taken off");
-const Control own_mean = sheet.control("independent-mean", "m with a draw of its own");
-const Control larger_weight = sheet.control("l1-weight", "an l1 weight 10 % larger");
-const Control upwards = sheet.control("one-sided", "zeros of the l1 stage leave upwards only");
+const Control own_mean = sheet.control("independent-mean", "`m` with a draw of its own");
+const Control larger_weight = sheet.control("l1-weight", "an `l1` weight 10 % larger");
+const Control upwards = sheet.control("one-sided", "zeros of the `l1` stage leave upwards only");
 
 const Knob length =
     sheet.knob(logarithmic_knob("length", "positions T of the context", 20, 50, 40));
@@ -88,10 +88,11 @@ Truth one_step_covariance(bool mean_taken_off) {
 }
 
 void prove(Examination& it) {
-  it.judge(step_moments, identity("covariance of support and mean after one step, Q = 3, T = 50",
-                                  [] { return one_step_covariance(true); })
-                             .of_kind(EvidenceKind::exact)
-                             .unless(no_mean, [] { return one_step_covariance(false); }));
+  it.judge(step_moments,
+           identity("covariance of support and mean after one step, `Q = 3`, `T = 50`",
+                    [] { return one_step_covariance(true); })
+               .of_kind(EvidenceKind::exact)
+               .unless(no_mean, [] { return one_step_covariance(false); }));
 }
 
 // Calls `on` with the attention of a token in a dense state on the support of its q, `off` off it.
@@ -315,11 +316,11 @@ void judge_l1(const Pair& pair, Examination& it) {
     for (Index k = 0; k < b.tokens(); ++k) split(b, x, k, on, off);
     return numbers;
   });
-  it.judge(l1_means, equal("means in the l1 stage", measured, predicted(1, false))
+  it.judge(l1_means, equal("means in the `l1` stage", measured, predicted(1, false))
                          .of_kind(EvidenceKind::statistical)
                          .in_units_of(spreads)
-                         .at({"V_0_0", "support", "number above 0", "number below 0", "sum above 0",
-                              "sum below 0", "squares"})
+                         .at({"`V_0_0`", "support", "number above 0", "number below 0",
+                              "sum above 0", "sum below 0", "squares"})
                          .unless(larger_weight, instead([&] { return predicted(1.1, false); }))
                          .unless(upwards, instead([&] { return predicted(1, true); })));
 }

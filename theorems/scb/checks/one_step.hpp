@@ -18,10 +18,10 @@ namespace popgrad::scb::checks {
 
 inline constexpr Hypothesis positive_correlation{"positive correlation"};
 inline constexpr Hypothesis gaussian_noise = assumed(
-    "noise of A Gaussian, of variance sigma_A^2 <V,V>/K_P",
-    "sigma_A that at the solution; at A = 1/T that of sequences is larger, and later it grows "
-    "with what A has off the supports (scb.transfer-growth)");
-inline constexpr Control independent_batch{"independent", "a batch independent of T"};
+    "noise of `A` Gaussian, of variance `sigma_A^2 <V,V>/K_P`",
+    "`sigma_A` that at the solution; at `A = 1/T` that of sequences is larger, and later it grows "
+    "with what `A` has off the supports (`scb.transfer-growth`)");
+inline constexpr Control independent_batch{"independent", "a batch independent of `T`"};
 
 inline constexpr Knob kernel_size =
     logarithmic_knob("theta", "size of the transfer start, in units of P - mu 1'", 0.3, 0.8, 0.5);

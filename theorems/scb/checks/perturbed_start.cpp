@@ -8,7 +8,7 @@ namespace popgrad::scb::checks::perturbed_start {
 namespace {
 
 Statement sheet{.id = "scb.perturbed-start",
-                .paper = "arXiv 2410.23438, the start A = 1/T, V = mu 1'",
+                .paper = "arXiv 2410.23438, the start `A = 1/T`, `V = mu 1'`",
                 .status = "claimed in source, bound derived here",
                 .about = "the reduced flow",
                 .theorem = R"(
@@ -31,27 +31,27 @@ up to O(ln T/T^2): as 1/T, or as 1/T^2 where w = 0 and K_P = K_Q.)",
                 .reads = "reduced"};
 
 const Clause allowed =
-    sheet.clause("a perturbation of the start keeps the branch below a size that shrinks as 1/T");
-const Clause harmless = sheet.clause("half of it moves the end of the growth as 1/T");
-const Clause residual_counts = sheet.clause("W of any size slows the growth and moves its end");
+    sheet.clause("a perturbation of the start keeps the branch below a size that shrinks as `1/T`");
+const Clause harmless = sheet.clause("half of it moves the end of the growth as `1/T`");
+const Clause residual_counts = sheet.clause("`W` of any size slows the growth and moves its end");
 const Clause off_family =
-    sheet.not_checked("perturbations of A off the family, and noise (scb.branch)");
+    sheet.not_checked("perturbations of `A` off the family, and noise (`scb.branch`)");
 
 const Hypothesis long_context = sheet.assume(
-    {"T large", Basis::evaluated, "the formulas leave out less than has to be noticed"});
+    {"`T` large", Basis::evaluated, "the formulas leave out less than has to be noticed"});
 const Hypothesis on_family =
-    sheet.assume(by_construction("1'V = 1', V mu = mu, A on the family, linear attention",
+    sheet.assume(by_construction("`1'V = 1'`, `V mu = mu`, `A` on the family, linear attention",
                                  "the rung reduced knows no other states"));
 
 const Control larger = sheet.control("larger", "the size a tenth larger");
-const Control values_only = sheet.control("values-alone", "the component along A left out");
+const Control values_only = sheet.control("values-alone", "the component along `A` left out");
 const Control rest_point =
     sheet.control("rest-point", "the end creeps to (1.1, 1.1) in place of (1, 1)");
-const Control farther = sheet.control("farther", "v a tenth larger");
+const Control farther = sheet.control("farther", "`v` a tenth larger");
 
-const Rival inert = sheet.rival("inert-W", "W of any size decays and does nothing");
+const Rival inert = sheet.rival("inert-W", "`W` of any size decays and does nothing");
 const Rival logarithm =
-    sheet.rival("logarithm", "what is allowed shrinks as 1/(T ln T)", "a factor");
+    sheet.rival("logarithm", "what is allowed shrinks as `1/(T ln T)`", "a factor");
 
 const Knob length =
     sheet.knob(logarithmic_knob("length", "positions T of the shortest context", 3e3, 1e5, 1e4));
@@ -164,7 +164,7 @@ void judge_allowed(const Growth& growth, const Perturbation& perturbation, Exami
   it.judge(allowed,
            equal("perturbation that changes the branch over what is derived",
                  limit_of(at_length, 1, 2, 3), 1)
-               .with(fmt::format("from T = {:.3g}", first.sizes.positions))
+               .with(fmt::format("from `T = {:.3g}`", first.sizes.positions))
                .unless(larger, times(1.1))
                .unless(values_only, of_values / derived)
                .against(inert, perturbation.derived_size(first.without_residual()) / derived));
@@ -173,7 +173,7 @@ void judge_allowed(const Growth& growth, const Perturbation& perturbation, Exami
   };
   const double of_logarithm =
       std::log2(std::log(4 * first.sizes.positions) / std::log(2 * first.sizes.positions));
-  it.judge(allowed, equal("order in 1/T of that perturbation", order_of(allowed_size, 1, 2, 3), 1)
+  it.judge(allowed, equal("order in `1/T` of that perturbation", order_of(allowed_size, 1, 2, 3), 1)
                         .unless(larger, times(1.1))
                         .against(logarithm, 1 + of_logarithm));
 }
@@ -201,13 +201,13 @@ void judge_residual(const Growth& growth, Examination& it) {
   const std::vector<Quantity> found = limits_of(at_length, 1, 2, 3);
   const double v = first.end();
   const double without = first.without_residual().end();
-  it.judge(residual_counts, equal("end of the growth with W")
-                                .add("alpha_V", found[0], v)
-                                .add("alpha_A", found[1], 1 / v)
+  it.judge(residual_counts, equal("end of the growth with `W`")
+                                .add("`alpha_V`", found[0], v)
+                                .add("`alpha_A`", found[1], 1 / v)
                                 .unless(farther, {{1.1 * v, 1 / (1.1 * v)}})
                                 .against(inert, {{without, 1 / without}}));
   it.judge(residual_counts,
-           equal("alpha_V after three times of growth with W over what is derived", found[2], 1)
+           equal("`alpha_V` after three times of growth with `W` over what is derived", found[2], 1)
                .unless(larger, times(1.1)));
 }
 
@@ -234,11 +234,11 @@ void judge_moved(const Growth& growth, const Perturbation& perturbation, Examina
   };
   const double most = (of_values * (1 + v) + w * v) / (2 * of_values - w);
   const std::vector<Quantity> predicted = moved(1);
-  it.judge(harmless, equal("what half of it moves the end of the growth by, times T g/ln 2")
-                         .add("alpha_V", found[0], predicted[0])
-                         .add("alpha_A", found[1], predicted[1])
+  it.judge(harmless, equal("what half of it moves the end of the growth by, times `T g/ln 2`")
+                         .add("`alpha_V`", found[0], predicted[0])
+                         .add("`alpha_A`", found[1], predicted[1])
                          .in_units_of({most, most / (v * v)})
-                         .with(fmt::format("from T = {:.3g}", first.sizes.positions))
+                         .with(fmt::format("from `T = {:.3g}`", first.sizes.positions))
                          .unless(rest_point, moved(1.1)));
 }
 

@@ -21,7 +21,7 @@ inline constexpr Knob short_context =
         "short-context",
         "1/(T sqrt(K_P K_Q)), the growth time over the length; 0: that of the other knobs", 1e-6, 1,
         0)
-        .breaking("T large");
+        .breaking("`T` large");
 
 /// The length that `short_context` asks for; `otherwise` where it asks for none.
 inline double length_at(double shortness, double growth, double otherwise) {

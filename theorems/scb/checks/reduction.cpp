@@ -30,17 +30,18 @@ const Clause stays = sheet.clause(
     "from a transfer start the flow stays on a family of three numbers, from scratch of two");
 const Clause follows = sheet.clause("from either its state follows from them");
 
-const Hypothesis stationary = sheet.assume("P mu = mu");
-const Hypothesis stationary_start = sheet.assume("V(0) mu = mu");
+const Hypothesis stationary = sheet.assume("`P mu = mu`");
+const Hypothesis stationary_start = sheet.assume("`V(0) mu = mu`");
 const Hypothesis papers = sheet.assume("linear attention, projected, both at one rate");
 
-const Control full_context_size = sheet.control("full-context-size", "K_Q in place of K_Q - 1/T");
-const Control no_drift = sheet.control("no-drift", "the term -alpha_V/T left out");
+const Control full_context_size =
+    sheet.control("full-context-size", "`K_Q` in place of `K_Q - 1/T`");
+const Control no_drift = sheet.control("no-drift", "the term `-alpha_V/T` left out");
 const Control residual_rate =
-    sheet.control("residual-rate", "w falls at the rate of W, not at twice that");
+    sheet.control("residual-rate", "`w` falls at the rate of `W`, not at twice that");
 
-const Control two_numbers =
-    sheet.control("two-numbers", "two numbers do from a transfer start as well: W acts on nothing");
+const Control two_numbers = sheet.control(
+    "two-numbers", "two numbers do from a transfer start as well: `W` acts on nothing");
 
 const Knob vocabulary =
     sheet.knob(whole_knob("tokens", "tokens N of the vocabulary; with 2, W = 0", 3, 6, 3));
@@ -106,7 +107,7 @@ void prove(Examination& it) {
                .unless(no_drift, with(Slip::no_drift))
                .unless(residual_rate, with(Slip::residual_rate))
                .unless(two_numbers, with(Slip::two_numbers))
-               .with("generic P, q, W, alpha; N = 3, T = 4"));
+               .with("generic `P`, `q`, `W`, `alpha`; `N = 3`, `T = 4`"));
 }
 
 // Starts with a kernel transferred from elsewhere, and leaves the hypotheses as knobs say.
@@ -159,7 +160,7 @@ void judge_states(const Training<double>& training, const char* start_name, Exam
   const auto with = [&](Slip slip) { return instead([&, slip] { return predicted(slip); }); };
   it.judge(
       follows,
-      equal(fmt::format("V - mu 1' and A - 1/T against the family{}", start_name),
+      equal(fmt::format("`V - mu 1'` and `A - 1/T` against the family{}", start_name),
             components_of(run, [&](const Vector<double>& x) { return Vector<double>(x - ground); }),
             predicted(Slip::none))
           .at(places.names)
@@ -181,11 +182,11 @@ void examine(const Setting& setting, Examination& it) {
           .size();
   const double off = (b.transition * b.stationary - b.stationary).norm();
   const double start_off = (training.start * b.stationary - b.stationary).norm();
-  it.require(stationary, rounding - off, fmt::format("|P mu - mu| = {:.3g}", off));
+  it.require(stationary, rounding - off, fmt::format("`|P mu - mu| = {:.3g}`", off));
   it.require(stationary_start, rounding - start_off,
-             fmt::format("|V(0) mu - mu| = {:.3g}", start_off));
+             fmt::format("`|V(0) mu - mu| = {:.3g}`", start_off));
   it.require(papers, !training.softmax && training.project && training.attention_rate == 1,
-             fmt::format("{} attention, {}projected, eta_A = {:.4g}",
+             fmt::format("{} attention, {}projected, `eta_A = {:.4g}`",
                          training.softmax ? "softmax" : "linear", training.project ? "" : "not ",
                          training.attention_rate));
   if (training.softmax) return;

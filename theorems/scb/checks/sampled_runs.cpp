@@ -26,7 +26,7 @@ double least_pull(const Training<double>& training) {
 }  // namespace
 
 void report_least_pull(const Training<double>& training, Examination& it) {
-  it.report("q_min K_P of the instance of the runs; of a drawn one the largest of 8 draws",
+  it.report("`q_min K_P` of the instance of the runs; of a drawn one the largest of 8 draws",
             least_pull(training));
 }
 

@@ -40,7 +40,7 @@ void require_light_weight(const Bigrams<double>& b, double weight, double alpha_
                           Examination& it) {
   const double pull = least_pull(b) * std::min(1.0, alpha_V / settled_value(b));
   it.require(light_weight_text, pull - weight,
-             fmt::format("lambda = {:.4g}, q_min <V,P> = {:.4g}", weight, pull));
+             fmt::format("`lambda = {:.4g}`, `q_min <V,P> = {:.4g}`", weight, pull));
 }
 
 double weight_of(const Setting& setting, const Bigrams<double>& b) {

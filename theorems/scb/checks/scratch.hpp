@@ -8,8 +8,8 @@
 
 namespace popgrad::scb::checks {
 
-inline constexpr const char* from_scratch_text = "V(0) = mu 1'";
-inline constexpr const char* light_weight_text = "lambda below q_min <V,P>";
+inline constexpr const char* from_scratch_text = "`V(0) = mu 1'`";
+inline constexpr const char* light_weight_text = "`lambda` below `q_min <V,P>`";
 
 /// The user's instance, or one that the knobs and the seed make; requires V(0) = mu 1'.
 Training<double> scratch_instance(const Setting& setting, const Knob& length, const Knob& support,

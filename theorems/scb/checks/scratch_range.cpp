@@ -23,18 +23,18 @@ probability Phi(z) is, at a fixed eta, to leading order
 
 const Clause right_branch = sheet.clause(
     "from scratch runs with Gaussian noise take the right branch at a batch as "
-    "T rate W_V/(K_P K_Q), as Q or T grows");
+    "`T rate W_V/(K_P K_Q)`, as `Q` or `T` grows");
 
 const Clause found = sheet.not_checked("on sequences, and what finding the supports takes besides");
 
-const Hypothesis one_law =
-    sheet.assume(by_construction("P and eta fixed while Q and T grow", "one seed and step"));
+const Hypothesis one_law = sheet.assume(
+    by_construction("`P` and `eta` fixed while `Q` and `T` grow", "one seed and step"));
 
-const Control no_length = sheet.control("no-length", "a batch independent of T");
-const Control longer_power = sheet.control("length", "T^1.2");
+const Control no_length = sheet.control("no-length", "a batch independent of `T`");
+const Control longer_power = sheet.control("length", "`T^1.2`");
 
 const Rival no_range =
-    sheet.rival("no-range", "the batch depends on T only, and not on Q", "a factor");
+    sheet.rival("no-range", "the batch depends on `T` only, and not on `Q`", "a factor");
 
 const Knob step_knob = sheet.knob(logarithmic_knob(
     "step", "learning rate eta times the growth rate, at the least Q", 0.2, 0.4, 0.3));
@@ -64,7 +64,7 @@ void examine(const Setting& setting, Examination& it) {
     batches.push_back(batch);
     const Bigrams<double>& b = training.bigrams;
     const double z = made.argument(batch);
-    shares.add(fmt::format("Q = {}, T = {}, B = {:.4g}", b.support(0), b.context, batch),
+    shares.add(fmt::format("`Q = {}`, `T = {}`, `B = {:.4g}`", b.support(0), b.context, batch),
                made.right_share(batch, runs, first_run, setting), normal_share(z));
     first_run += runs;
     same_range.emplace_back(normal_share(z * std::sqrt(wrong_Q > 0 ? batch / wrong_Q : 1.0)));
@@ -80,7 +80,7 @@ void examine(const Setting& setting, Examination& it) {
   smaller_share.back() =
       normal_share(setting.value(argument_knob) * std::pow(longer, -0.1));  // z goes with sqrt(B)
   report_exponent(batches, it);
-  it.report("exponent of T in the batch, at the largest Q",
+  it.report("exponent of `T` in the batch, at the largest `Q`",
             std::log(batches[3] / batches[2]) / std::log(longer));
   it.judge(right_branch, shares.of_kind(EvidenceKind::statistical)
                              .unless(no_length, same_length)

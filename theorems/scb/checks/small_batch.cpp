@@ -12,7 +12,7 @@ Statement sheet{
     .id = "scb.small-batch",
     .paper = "arXiv 2410.23438, reply 2 to the reviewers",
     .status = "observed in source, rates derived here",
-    .about = "SGD on sequences; of eight draws of P and q that with the largest q_min K_P",
+    .about = "SGD on sequences; of eight draws of `P` and `q` that with the largest `q_min K_P`",
     .theorem = R"(
 At a small batch plain SGD does not stay at the solution V = P, A = Q; l1 steps from the same
 draws end nearer to it; at a smaller batch they leave as well. While V is P, the noise of plain
@@ -34,29 +34,31 @@ it ends, after 3/(eta K_P) steps, nearer than mu 1', 1/T are.)",
     .false_version = "constant",
     .reads = "reduced"};
 
-const Clause feeds_itself = sheet.clause("while V is P, noise on A feeds on itself");
+const Clause feeds_itself = sheet.clause("while `V` is `P`, noise on `A` feeds on itself");
 const Clause leaves = sheet.clause(
-    "with V trained half of the plain runs leave at a batch that grows nearly as eta T, from noise "
-    "of A in the residual");
-const Clause farther = sheet.clause("there l1 steps end nearer");
-const Clause leave_too = sheet.clause("at an eighth of it half of the l1 runs leave as well");
+    "with `V` trained half of the plain runs leave at a batch that grows nearly as `eta T`, from "
+    "noise "
+    "of `A` in the residual");
+const Clause farther = sheet.clause("there `l1` steps end nearer");
+const Clause leave_too = sheet.clause("at an eighth of it half of the `l1` runs leave as well");
 [[maybe_unused]] const Clause no_constant =
-    sheet.not_checked("whether 64 is where both methods diverge at T = 5000");
+    sheet.not_checked("whether 64 is where both methods diverge at `T = 5000`");
 
-const Hypothesis quiet_values = sheet.assume("noise of V, eta sigma_V^2 n/(2 K_Q B), below K_P");
+const Hypothesis quiet_values =
+    sheet.assume("noise of `V`, `eta sigma_V^2 n/(2 K_Q B)`, below `K_P`");
 const Hypothesis quiet_steps =
-    sheet.assume("noise of l1 steps, sigma_A sqrt(eta K_P/B), below q_min K_P");
+    sheet.assume("noise of `l1` steps, `sigma_A sqrt(eta K_P/B)`, below `q_min K_P`");
 
 const Control no_feedback =
-    sheet.control("no-feedback", "noise that does not depend on A, as of Gaussian rungs");
+    sheet.control("no-feedback", "noise that does not depend on `A`, as of Gaussian rungs");
 const Control larger_noise = sheet.control("noise", "the noise, or the batch, 10 % larger");
-const Control token_share = sheet.control("token-share", "1 in place of 1/mu_k");
+const Control token_share = sheet.control("token-share", "1 in place of `1/mu_k`");
 const Rival square_length =
-    sheet.rival("square", "plain runs leave at a batch as eta T^2", "a factor");
+    sheet.rival("square", "plain runs leave at a batch as `eta T^2`", "a factor");
 const Rival one_batch =
-    sheet.rival("constant", "plain runs leave at one batch at all T and eta", "the batch");
-const Rival outer_noise =
-    sheet.rival("outer-noise", "noise of A while V is P that does not depend on A", "its level");
+    sheet.rival("constant", "plain runs leave at one batch at all `T` and `eta`", "the batch");
+const Rival outer_noise = sheet.rival(
+    "outer-noise", "noise of `A` while `V` is `P` that does not depend on `A`", "its level");
 
 const Knob vocabulary = sheet.knob(whole_knob("tokens", "tokens N of the vocabulary", 3, 4, 3));
 const Knob length =
@@ -72,7 +74,7 @@ const Knob step_knob =
 
 // Mean X while V stays, over what is derived.
 void judge_noise(const SolutionRuns& made, const Setting& setting, Examination& it) {
-  Comparison noise = equal("noise of plain steps on A over what is derived");
+  Comparison noise = equal("noise of plain steps on `A` over what is derived");
   std::vector<Quantity> gaussian;
   std::vector<Quantity> unweighted;
   std::uint32_t first_run = 0;
@@ -85,7 +87,7 @@ void judge_noise(const SolutionRuns& made, const Setting& setting, Examination& 
     first_run += runs;
     Quantity ratio = sample_moments(squares, setting.false_alarm / 2).mean.front() / derived;
     ratio.add(ErrorPart::next_order(made.left_out()));
-    noise.add(fmt::format("B = {}", batch), ratio, 1);
+    noise.add(fmt::format("`B = {}`", batch), ratio, 1);
     gaussian.emplace_back(made.derived_noise(batch, {.feedback = false}) / derived);
     unweighted.emplace_back(made.derived_noise(batch, {.weighted = false}) / derived);
   }
@@ -142,8 +144,9 @@ void judge_plain_runs(const Cases& cases, const SolutionRuns& first, const Setti
                       Examination& it) {
   Comparison batches = equal("batch at which half of the plain runs stay, over that derived");
   for (const HalfBatch& own : cases) {
-    batches.add(fmt::format("T = {}, eta = {:.3g}, B = {}", own.length, own.step, own.found.batch),
-                own.found.ratio(), 1);
+    batches.add(
+        fmt::format("`T = {}`, `eta = {:.3g}`, `B = {}`", own.length, own.step, own.found.batch),
+        own.found.ratio(), 1);
   }
   std::vector<Quantity> unfed(cases.size(), 1);
   const auto not_run = [](Index) { return Quantity(0.5); };
@@ -163,14 +166,14 @@ void judge_plain_runs(const Cases& cases, const SolutionRuns& first, const Setti
   const Quantity of_step =
       (batch(2) - batch(1) - of_length * of_ratio(cases[2].length, cases[1].length)) /
       of_ratio(cases[2].step, cases[1].step);
-  it.judge(leaves, below("distance from 1 of the exponents of T and eta, over that of 0 and 2",
+  it.judge(leaves, below("distance from 1 of the exponents of `T` and `eta`, over that of 0 and 2",
                          std::vector<Quantity>{abs(of_length - 1), abs(of_step - 1)}, 0.5)
                        .at(std::vector<std::string>{fmt::format("T^{:.3f}", of_length.value()),
                                                     fmt::format("eta^{:.3f}", of_step.value())})
                        .of_kind(EvidenceKind::statistical));
-  it.report("exponent of T in that batch", of_length.value(),
+  it.report("exponent of `T` in that batch", of_length.value(),
             fmt::format("+- {:.2g}", of_length.error()));
-  it.report("exponent of eta in that batch", of_step.value(),
+  it.report("exponent of `eta` in that batch", of_step.value(),
             fmt::format("+- {:.2g}", of_step.error()));
 }
 
@@ -187,23 +190,23 @@ void judge_runs(const SolutionRuns& made, const Setting& setting, Examination& i
   judge_plain_runs(cases, first, setting, it);
   const Index batch = cases[2].found.batch;
   const auto weight = [&](Index own) { return made.l1_noise(static_cast<double>(own)); };
-  it.report("lambda of the l1 steps over q_min K_P", weight(batch) / made.least_pull());
-  it.report("that batch over the one below which noise grows without bound while V is P",
+  it.report("`lambda` of the `l1` steps over `q_min K_P`", weight(batch) / made.least_pull());
+  it.report("that batch over the one below which noise grows without bound while `V` is `P`",
             static_cast<double>(batch) / made.critical());
-  it.judge(farther, below("share of plain runs that end nearer than l1 steps from the same draws",
+  it.judge(farther, below("share of plain runs that end nearer than `l1` steps from the same draws",
                           share_nearer(cases[2].distances,
                                        made.distances(batch, weight(batch), runs, 0, setting),
                                        setting.false_alarm),
                           0.5)
                         .of_kind(EvidenceKind::statistical)
-                        .with(fmt::format("{} runs at B = {}", runs, batch)));
+                        .with(fmt::format("{} runs at `B = {}`", runs, batch)));
   const Index eighth = std::max<Index>(1, batch / 8);
   it.judge(
       leave_too,
-      below("share of l1 runs that stay at an eighth of that batch",
+      below("share of `l1` runs that stay at an eighth of that batch",
             share_within(made.distances(eighth, weight(eighth), runs, 0, setting), setting), 0.5)
           .of_kind(EvidenceKind::statistical)
-          .with(fmt::format("{} runs at B = {}", runs, eighth)));
+          .with(fmt::format("{} runs at `B = {}`", runs, eighth)));
 }
 
 void examine(const Setting& setting, Examination& it) {

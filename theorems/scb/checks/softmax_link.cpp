@@ -21,19 +21,19 @@ so near the start softmax with eta T^2 follows linear attention with eta, ahead 
                 .reads = "flow"};
 
 const Clause by_square =
-    sheet.clause("softmax attention moves by J^2 of what moves linear attention");
-const Clause slowed_down = sheet.clause("near the start it is slowed down by T^2");
-const Clause ahead = sheet.clause("ahead by kappa T alpha_A");
+    sheet.clause("softmax attention moves by `J^2` of what moves linear attention");
+const Clause slowed_down = sheet.clause("near the start it is slowed down by `T^2`");
+const Clause ahead = sheet.clause("ahead by `kappa T alpha_A`");
 
 const Hypothesis near_start = sheet.assume("near the start");
 const Hypothesis projected = sheet.assume("projected");
 
-const Control jacobian = sheet.control("jacobian", "J in place of J^2");
+const Control jacobian = sheet.control("jacobian", "`J` in place of `J^2`");
 const Control one_position_less =
-    sheet.control("one-position-less", "eta T (T - 1) in place of eta T^2");
-const Control other_power = sheet.control("other-power", "eta T^1.9 in place of eta T^2");
+    sheet.control("one-position-less", "`eta T (T - 1)` in place of `eta T^2`");
+const Control other_power = sheet.control("other-power", "`eta T^1.9` in place of `eta T^2`");
 const Control late_lead =
-    sheet.control("late-lead", "kappa 4/3, as while alpha_A grows like an exponential");
+    sheet.control("late-lead", "`kappa` 4/3, as while `alpha_A` grows like an exponential");
 
 const Rival one_rate = sheet.rival(
     "one-rate",
@@ -163,13 +163,14 @@ Truth same_at_start() {
 }
 
 void prove(Examination& it) {
-  it.judge(by_square, identity("velocity of softmax attention minus J^2 times the linear field",
+  it.judge(by_square, identity("velocity of softmax attention minus `J^2` times the linear field",
                                moves_by<true>)
                           .unless(jacobian, moves_by<false>)
-                          .with("generic V, P, mu, q, a; N = 2, T = 3"));
-  it.judge(slowed_down, identity("velocity of softmax at a = 1/T and rate T^2 minus the linear one",
-                                 same_at_start<9>)
-                            .unless(one_position_less, same_at_start<6>));
+                          .with("generic `V`, `P`, `mu`, `q`, `a`; `N = 2`, `T = 3`"));
+  it.judge(slowed_down,
+           identity("velocity of softmax at `a = 1/T` and rate `T^2` minus the linear one",
+                    same_at_start<9>)
+               .unless(one_position_less, same_at_start<6>));
 }
 
 // kappa.
@@ -195,7 +196,7 @@ void examine(const Setting& setting, Examination& it) {
                    {"T", training.bigrams.context},
                    {"T alpha_A", top},
                    {"seed", setting.seed}};
-  it.require(near_start, 0 - far, fmt::format("compared at T alpha_A = {:.3g}", far));
+  it.require(near_start, 0 - far, fmt::format("compared at `T alpha_A = {:.3g}`", far));
   it.require(projected, training.project);
   const auto at_start = [&](const Curves& curves, const std::vector<Quantity>& values) {
     return far > 0 ? values.front() : limit_in(curves.logits, values);
@@ -206,12 +207,12 @@ void examine(const Setting& setting, Examination& it) {
       const Curves other = follow<T>(training, top, 1.9);
       return at_start(other, other.ratio);
     };
-    it.judge(
-        slowed_down,
-        equal("alpha_A of softmax over that of linear attention", at_start(curves, curves.ratio), 1)
-            .unless(other_power, ratio_at_other_power)
-            .with(fmt::format("{:.6g} at T alpha_A = {:.3g}", curves.ratio.front().value(), top)));
-    it.judge(ahead, equal("lead of softmax over T alpha_A", at_start(curves, curves.slope),
+    it.judge(slowed_down, equal("`alpha_A` of softmax over that of linear attention",
+                                at_start(curves, curves.ratio), 1)
+                              .unless(other_power, ratio_at_other_power)
+                              .with(fmt::format("{:.6g} at `T alpha_A = {:.3g}`",
+                                                curves.ratio.front().value(), top)));
+    it.judge(ahead, equal("lead of softmax over `T alpha_A`", at_start(curves, curves.slope),
                           lead(training.bigrams))
                         .unless(jacobian, times(0.5))
                         .against(one_rate, 0)

@@ -10,13 +10,14 @@
 namespace popgrad::scb::checks::softmax_patterns {
 namespace {
 
-Statement sheet{.id = "scb.softmax-patterns",
-                .paper = "arXiv 2410.23438, reply 4 to the reviewers, Fig (2)",
-                .status = "observed in source, law of the loss derived here",
-                .about =
-                    "the population flow; SGD on sequences, of eight draws of P and q that with "
-                    "the largest q_min K_P",
-                .theorem = R"(
+Statement sheet{
+    .id = "scb.softmax-patterns",
+    .paper = "arXiv 2410.23438, reply 4 to the reviewers, Fig (2)",
+    .status = "observed in source, law of the loss derived here",
+    .about =
+        "the population flow; SGD on sequences, of eight draws of `P` and `q` that with "
+        "the largest `q_min K_P`",
+    .theorem = R"(
 After training linear and softmax patterns are alike, both match Q, and their losses are similar;
 and this is one fact. Patterns are vectors with the product sum_k mu_k a^k.b^k. With phi the
 angle of A to Q, once V has followed A,
@@ -28,27 +29,29 @@ tenth. Linear attention on the flow ends with
 weight, found at a rate as its attention squared, may be missing long). Alike means: patterns
 scaled to length 1 less than 0.1 apart, losses over K_P K_Q/2 less than 0.01; for means over
 pairs of runs on the same sequences, in a short context, 0.15 and 0.0225.)",
-                .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
-                .false_version = "supports-only"};
+    .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
+    .false_version = "supports-only"};
 
-const Clause alike_on_flow = sheet.clause("linear and softmax attention end near Q, losses alike");
+const Clause alike_on_flow =
+    sheet.clause("linear and softmax attention end near `Q`, losses alike");
 const Clause alike_in_runs = sheet.clause("in runs too");
-const Clause law_of_loss = sheet.clause("L - L_least = K_P K_Q/2 sin^2 phi");
-const Clause linear_angle = sheet.clause("if linear, sin^2 phi = (1 - alpha_V)^2/(T K_Q)");
+const Clause law_of_loss = sheet.clause("`L - L_least = K_P K_Q/2 sin^2 phi`");
+const Clause linear_angle = sheet.clause("if linear, `sin^2 phi = (1 - alpha_V)^2/(T K_Q)`");
 
 const Hypothesis trained =
     sheet.assume("trained: loss below half, hardly falling in the second half");
-const Hypothesis quiet = sheet.assume("noise of A, eta T sigma_A^2/(2 K_P B), below a hundredth");
+const Hypothesis quiet =
+    sheet.assume("noise of `A`, `eta T sigma_A^2/(2 K_P B)`, below a hundredth");
 
-const Control unscaled = sheet.control("unscaled", "|A - Q|^2/K_Q in place of sin^2 phi");
+const Control unscaled = sheet.control("unscaled", "`|A - Q|^2/K_Q` in place of `sin^2 phi`");
 const Control larger = sheet.control("larger", "the loss a tenth larger");
-const Control length_power = sheet.control("length", "sin^2 phi as T^-1.1");
-const Control next_token = sheet.control("next-token", "the q of the next token");
+const Control length_power = sheet.control("length", "`sin^2 phi` as `T^-1.1`");
+const Control next_token = sheet.control("next-token", "the `q` of the next token");
 
 const Rival distance = sheet.rival(
-    "distance", "the loss goes with the distance of A to Q and not with the angle", "a factor");
-const Rival supports_only =
-    sheet.rival("supports-only", "patterns match the supports of Q, with any weights on them even");
+    "distance", "the loss goes with the distance of `A` to `Q` and not with the angle", "a factor");
+const Rival supports_only = sheet.rival(
+    "supports-only", "patterns match the supports of `Q`, with any weights on them even");
 
 const Knob vocabulary = sheet.knob(whole_knob("tokens", "tokens N of the vocabulary", 3, 5, 3));
 const Knob length =
@@ -137,7 +140,7 @@ void judge_law(const std::array<TrainedFlow, 2>& flows, Examination& it) {
   const double size = positions * context_size(b);  // T K_Q
   const double scale = transition_size(b) * context_size(b);
   const Matrix<double> law = dense_law(b);
-  Comparison loss = equal("excess loss over K_P K_Q/2 sin^2 phi");
+  Comparison loss = equal("excess loss over `K_P K_Q/2 sin^2 phi`");
   std::vector<Quantity> without_scaling, settled;
   for (const TrainedFlow& of : flows) {
     const auto numbers = [&](const Vector<double>& x) {
@@ -177,7 +180,7 @@ void judge_law(const std::array<TrainedFlow, 2>& flows, Examination& it) {
                             .against(distance, std::vector<Quantity>{loss.measured[0],
                                                                      factor * without_scaling[1]}));
   it.judge(linear_angle,
-           equal("sin^2 phi of linear attention over (1 - alpha_V)^2/(T K_Q)", settled[0], 1)
+           equal("`sin^2 phi` of linear attention over `(1 - alpha_V)^2/(T K_Q)`", settled[0], 1)
                .unless(length_power, std::pow(positions, -0.1)));
   it.report("the same of softmax attention", settled[1].value());
 }
@@ -205,7 +208,7 @@ void judge_alike(const Clause& clause, const Bigrams<double>& b, double alike,
   const Matrix<double> even = on.array().rowwise() / on.colwise().sum().array();
   comparison.measured = against(q);
   comparison.predicted = {alike, alike, alike, alike * alike};
-  it.judge(clause, comparison.at({"linear to Q", "softmax to Q", "linear to softmax", "losses"})
+  it.judge(clause, comparison.at({"linear to `Q`", "softmax to `Q`", "linear to softmax", "losses"})
                        .unless(next_token, [&] { return against(shifted); })
                        .against(supports_only, [&] { return against(even); }));
 }
@@ -267,7 +270,7 @@ void judge_runs(const Training<double>& training, double share, const Setting& s
     return sample_moments(samples, setting.false_alarm).mean;
   };
   judge_alike(alike_in_runs, b, 0.15, measure,
-              below(fmt::format("patterns and losses of pairs of runs, B = {}", batch))
+              below(fmt::format("patterns and losses of pairs of runs, `B = {}`", batch))
                   .of_kind(EvidenceKind::statistical),
               it);
 }
@@ -288,7 +291,7 @@ void examine(const Setting& setting, Examination& it) {
   judge_flows(flows[0], flows[1], it);
   const double loud = setting.value(loud_share);
   const double share = loud > 0 ? loud : setting.value(noise_share);
-  it.require(quiet, 0.01 - share, fmt::format("{:.3g} of alpha_A^2 K_Q", share));
+  it.require(quiet, 0.01 - share, fmt::format("{:.3g} of `alpha_A^2 K_Q`", share));
   const Training<double> sampled =
       clearest_training(tokens, setting.count(sampled_length), support, setting.seed);
   report_least_pull(sampled, it);

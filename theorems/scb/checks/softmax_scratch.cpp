@@ -33,24 +33,25 @@ reaches 10 within twice the time that expected gradients take.)",
                 .false_version = "with-logarithm"};
 
 const Clause batch_as_length = sheet.clause(
-    "from scratch softmax attention needs a batch that grows as T, with Gaussian noise");
+    "from scratch softmax attention needs a batch that grows as `T`, with Gaussian noise");
 
 const Clause on_sequences = sheet.not_checked("on sequences");
 
 const Hypothesis long_context = sheet.assume(
-    "T large: noise of logits, sqrt(K_Q/T) sigma_A K_P/(sigma_V |P C|), and 10/T below 0.05");
+    "`T` large: noise of logits, `sqrt(K_Q/T) sigma_A K_P/(sigma_V |P C|)`, and `10/T` below 0.05");
 const Hypothesis one_law = sheet.assume(
-    by_construction("Gaussian noise, eta, eta_A/T^2 and the instance fixed while T grows",
+    by_construction("Gaussian noise, `eta`, `eta_A/T^2` and the instance fixed while `T` grows",
                     "one law and one step are run at both lengths"));
 
-const Control smaller_power = sheet.control("smaller-power", "B as T^0.9");
-const Control larger_power = sheet.control("larger-power", "B as T^1.1");
+const Control smaller_power = sheet.control("smaller-power", "`B` as `T^0.9`");
+const Control larger_power = sheet.control("larger-power", "`B` as `T^1.1`");
 const Control half_batch = sheet.control("smaller", "half the batch");
 
-const Rival with_logarithm = sheet.rival("with-logarithm", "the batch grows as T ln T", "a factor");
+const Rival with_logarithm =
+    sheet.rival("with-logarithm", "the batch grows as `T ln T`", "a factor");
 
 const Rival as_linear = sheet.rival(
-    "linear", "softmax attention leaves the start as linear attention does, with Phi(z)");
+    "linear", "softmax attention leaves the start as linear attention does, with `Phi(z)`");
 
 const Knob vocabulary = sheet.knob(whole_knob("tokens", "tokens N of the vocabulary", 2, 5, 3));
 const Knob few_positions = sheet.knob(support_knob);
@@ -217,7 +218,7 @@ void examine(const Setting& setting, Examination& it) {
     return std::vector{at_first, boost.limit_share(load * more)};
   };
   it.judge(batch_as_length,
-           equal("share of softmax runs that leave the start, B as T", grown(1), in_limit)
+           equal("share of softmax runs that leave the start, `B` as `T`", grown(1), in_limit)
                .of_kind(EvidenceKind::statistical)
                .in_units_of(1)
                .unless(smaller_power, [&] { return grown(0.9); })
@@ -225,7 +226,7 @@ void examine(const Setting& setting, Examination& it) {
                .unless(half_batch, [&] { return share(1, load * 2); })
                .against(as_linear, normal_share(setting.value(argument_knob)))
                .against(with_logarithm, instead(by_logarithm))
-               .with(fmt::format("{} runs, T/B = {:.4g}", runs, load)));
+               .with(fmt::format("{} runs, `T/B = {:.4g}`", runs, load)));
 }
 
 }  // namespace

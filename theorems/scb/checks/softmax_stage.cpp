@@ -34,18 +34,18 @@ to work at all is not compared: on sequences half of their runs leave at a batch
                 .false_version = "other-rate"};
 
 const Clause powers = sheet.clause(
-    "noise after stage 2 tends to a constant in T for softmax, goes as T for plain steps");
+    "noise after stage 2 tends to a constant in `T` for softmax, goes as `T` for plain steps");
 const Clause on_sequences =
     sheet.clause("on sequences that of softmax is what is derived, at a large batch");
 const Clause against_l1 =
-    sheet.not_checked("l1 steps with their threshold at work need sequences independent of T");
+    sheet.not_checked("`l1` steps with their threshold at work need sequences independent of `T`");
 
-const Hypothesis small_noise = sheet.assume("noise small: X/B below a hundredth of K_Q");
+const Hypothesis small_noise = sheet.assume("noise small: `X/B` below a hundredth of `K_Q`");
 const Hypothesis even_tokens =
-    sheet.assume({"mu well conditioned: N mu_k at least 1/2", Basis::evaluated,
-                  "the paper's; what SGD has beyond X/B comes from rare tokens"});
+    sheet.assume({"`mu` well conditioned: `N mu_k` at least 1/2", Basis::evaluated,
+                  "the paper's; what SGD has beyond `X/B` comes from rare tokens"});
 const Hypothesis one_start = sheet.assume(by_construction(
-    "stage 2 begins at alpha = 1/2 without noise, in as many relaxation times at every T",
+    "stage 2 begins at `alpha = 1/2` without noise, in as many relaxation times at every `T`",
     "one start and one number of steps at all lengths"));
 
 const Control exponent = sheet.control("exponent", "exponents 0.15 off");
@@ -57,7 +57,7 @@ const Control larger = sheet.control("larger", "the noise a tenth larger");
 const Rival other_rate = sheet.rival(
     "other-rate", "softmax attention is linear attention that learns at another rate", "a rate");
 const Rival logarithm =
-    sheet.rival("logarithm", "noise goes as c + d ln T, too slow to be seen", "c and d");
+    sheet.rival("logarithm", "noise goes as `c + d ln T`, too slow to be seen", "`c` and `d`");
 
 const Knob vocabulary = sheet.knob(whole_knob("tokens", "tokens N of the vocabulary", 3, 4, 3));
 const Knob few_positions =
@@ -277,7 +277,7 @@ void judge_growth(const Bigrams<double>& b, double step, Examination& it) {
   const auto of = [&](bool softmax) {
     return [&noise, softmax](double part) { return noise(softmax, part); };
   };
-  it.judge(powers, equal("exponent of T in the noise that stage 2 leaves")
+  it.judge(powers, equal("exponent of `T` in the noise that stage 2 leaves")
                        .add("softmax", -order_of(of(true), 1, 4, 3), 0)
                        .add("plain", -order_of(of(false), 1, 4, 3), 1)
                        .in_units_of(1)
@@ -287,7 +287,7 @@ void judge_growth(const Bigrams<double>& b, double step, Examination& it) {
     const Quantity by = noise(true, part) - noise(true, part / 4);
     return by.value() < 0 ? -by : by;
   };
-  it.judge(powers, equal("order in 1/T of what softmax misses its constant by",
+  it.judge(powers, equal("order in `1/T` of what softmax misses its constant by",
                          order_of(change, 1, 4, 3), 1)
                        .unless(exponent, times(0.85))
                        .against(logarithm, 0));
@@ -295,7 +295,7 @@ void judge_growth(const Bigrams<double>& b, double step, Examination& it) {
 
 // Of softmax attention: the limit B -> oo at two lengths, SGD at the shorter.
 void judge_runs(const Bigrams<double>& b, double share, const Setting& setting, Examination& it) {
-  Comparison noise = equal("noise that stage 2 of softmax leaves on sequences, times B");
+  Comparison noise = equal("noise that stage 2 of softmax leaves on sequences, times `B`");
   std::vector<Quantity> frozen;
   const std::uint64_t seed = setting.draw_seed();
   for (const Index longer : {1, 2}) {
@@ -305,7 +305,7 @@ void judge_runs(const Bigrams<double>& b, double share, const Setting& setting, 
     const Quantity linear = mean_over_runs(
         responses, 15'000, setting,
         [&](const Responses& own, std::uint32_t run) { return own.linear(run, seed); });
-    noise.add(fmt::format("T = {}, large B", stage.b.context), linear, derived);
+    noise.add(fmt::format("`T = {}`, large `B`", stage.b.context), linear, derived);
     frozen.emplace_back(stage.derived(true));
     if (longer > 1) continue;
     const auto batch = static_cast<Index>(std::ceil(derived / (share * context_size(b))));
@@ -315,10 +315,10 @@ void judge_runs(const Bigrams<double>& b, double share, const Setting& setting, 
         });
     Quantity of_runs = linear + more;
     of_runs.add(ErrorPart::next_order(more.value()));
-    noise.add(fmt::format("T = {}, B = {}", stage.b.context, batch), of_runs, derived);
+    noise.add(fmt::format("`T = {}`, `B = {}`", stage.b.context, batch), of_runs, derived);
     frozen.emplace_back(frozen.back());
     it.report("share by which SGD has more than its linear response", more.value() / derived,
-              fmt::format("B = {}", batch));
+              fmt::format("`B = {}`", batch));
   }
   const double plain =
       StageTwo{lengthened(b, 2 * b.context), false, setting.value(step_knob)}.derived() /
@@ -342,9 +342,9 @@ void examine(const Setting& setting, Examination& it) {
       {"N", b.tokens()}, {"T", b.context}, {"Q", b.support(0)}, {"seed", setting.seed}};
   const double loud = setting.value(loud_share);
   const double share = loud > 0 ? loud : setting.value(noise_share);
-  it.require(small_noise, 0.01 - share, fmt::format("X/B = {:.3g} K_Q", share));
+  it.require(small_noise, 0.01 - share, fmt::format("`X/B = {:.3g} K_Q`", share));
   const double rarest = static_cast<double>(b.tokens()) * b.stationary.minCoeff();
-  if (!it.require(even_tokens, rarest - 0.5, fmt::format("N mu_k = {:.3g}", rarest))) return;
+  if (!it.require(even_tokens, rarest - 0.5, fmt::format("`N mu_k = {:.3g}`", rarest))) return;
   judge_growth(b, setting.value(step_knob), it);
   judge_runs(bigrams_at(sampled_length), share, setting, it);
 }

@@ -34,26 +34,26 @@ N does not take away: the growth comes earlier, by its logarithm over sqrt(K_P K
                 .reads = "flow"};
 
 const Clause offset_apart =
-    sheet.clause("projected, V(0) = 11'/N gives the run of mu 1', apart by the offset");
-const Clause turns = sheet.clause("unprojected, V mu turns to mu and keeps its length");
-const Clause larger = sheet.clause("alpha_V and alpha_A grow larger by a derived factor");
-const Clause small_offset = sheet.clause("the square of the offset goes as 1/N");
+    sheet.clause("projected, `V(0) = 11'/N` gives the run of `mu 1'`, apart by the offset");
+const Clause turns = sheet.clause("unprojected, `V mu` turns to `mu` and keeps its length");
+const Clause larger = sheet.clause("`alpha_V` and `alpha_A` grow larger by a derived factor");
+const Clause small_offset = sheet.clause("the square of the offset goes as `1/N`");
 
-const Hypothesis stationary = sheet.assume("P mu = mu");
-const Hypothesis not_uniform = sheet.assume("mu not uniform");
+const Hypothesis stationary = sheet.assume("`P mu = mu`");
+const Hypothesis not_uniform = sheet.assume("`mu` not uniform");
 const Hypothesis as_in_paper = sheet.assume("linear attention, both parts at one rate");
 
 const Control smaller_offset = sheet.control("smaller", "the offset a tenth smaller");
-const Control felt_offset = sheet.control("felt", "<w1', P> with D in place of C");
-const Control rate_one = sheet.control("rate-one", "V mu turns at the rate 1");
-const Control full_length = sheet.control("full-length", "V mu takes the length of mu");
+const Control felt_offset = sheet.control("felt", "`<w1', P>` with `D` in place of `C`");
+const Control rate_one = sheet.control("rate-one", "`V mu` turns at the rate 1");
+const Control full_length = sheet.control("full-length", "`V mu` takes the length of `mu`");
 const Control straight =
-    sheet.control("straight", "unprojected, V mu goes straight to mu: the offset vanishes");
+    sheet.control("straight", "unprojected, `V mu` goes straight to `mu`: the offset vanishes");
 const Control same_growth =
-    sheet.control("same-growth", "unprojected, alpha_V and alpha_A grow as from mu 1'");
-const Control other_order = sheet.control("order", "|w|^2 as N^-1.1");
+    sheet.control("same-growth", "unprojected, `alpha_V` and `alpha_A` grow as from `mu 1'`");
+const Control other_order = sheet.control("order", "`|w|^2` as `N^-1.1`");
 const Rival per_entry = sheet.rival(
-    "per-entry", "the square of the offset goes as that of its entries, 1/N^2", "a factor");
+    "per-entry", "the square of the offset goes as that of its entries, `1/N^2`", "a factor");
 
 const Knob vocabulary = sheet.knob(whole_knob("tokens", "tokens N of the vocabulary", 3, 12, 5));
 const Knob length =
@@ -83,7 +83,8 @@ void judge_projected(Training<double> training, Examination& it) {
   const Solved uniform(forget_type(PopulationFlow<double>(training)), times, tolerance);
   const Vector<double> w = training.start.col(0) - mu;
   const double product = w.dot(mu) / transition_size(b);  // <w1', P> with D in place of C is w.mu
-  Comparison same = equal("V apart over |w|, and alpha_V, alpha_A of one run over the other");
+  Comparison same =
+      equal("`V` apart over `|w|`, and `alpha_V`, `alpha_A` of one run over the other");
   std::vector<Quantity> felt;
   std::vector<Quantity> smaller;
   for (std::size_t save = 0; save < times.size(); ++save) {
@@ -99,8 +100,8 @@ void judge_projected(Training<double> training, Examination& it) {
     distance.add(ErrorPart::solver(value.error() * std::sqrt(transition_size(b)) / w.norm(), 0));
     const std::string at = ", " + usual.places()[save];
     same.add("V" + at, distance, 1);
-    same.add("alpha_V" + at, coefficient(uniform, "alpha_V") / value, 1);
-    same.add("alpha_A" + at, coefficient(uniform, "alpha_A") / coefficient(usual, "alpha_A"), 1);
+    same.add("`alpha_V`" + at, coefficient(uniform, "alpha_V") / value, 1);
+    same.add("`alpha_A`" + at, coefficient(uniform, "alpha_A") / coefficient(usual, "alpha_A"), 1);
     felt.insert(felt.end(), {1.0, 1 + product / value.value(), 1.0});
     smaller.insert(smaller.end(), {0.9, 1.0, 1.0});
   }
@@ -182,17 +183,17 @@ void judge_unprojected(Training<double> training, Examination& it) {
   const double angle = at_first * std::exp(-found[0].value() / rate);
   const double along = 1 - angle * (rate - 1) / (at_first + angle * (rate - 1));
   const double size = along * std::sqrt(rate * (1 + angle * angle));
-  it.judge(turns, equal("turning of V mu, as T grows",
+  it.judge(turns, equal("turning of `V mu`, as `T` grows",
                         std::vector<Quantity>(found.begin(), found.begin() + 3),
                         std::vector<Quantity>{rate, 1.0, 1.0})
                       .at({"rate", "length", "S"})
                       .unless(rate_one, std::vector<Quantity>{1.0, 1.0, 1.0})
                       .unless(full_length, std::vector<Quantity>{rate, std::sqrt(rate), 1.0})
                       .unless(straight, std::vector<Quantity>{found[0].value(), size, 1.0}));
-  it.judge(larger, equal("unprojected, of one run over the other, as T grows",
+  it.judge(larger, equal("unprojected, of one run over the other, as `T` grows",
                          std::vector<Quantity>(found.begin() + 3, found.end()),
                          derived_growth(b, at_first, growing))
-                       .at(std::vector<std::string>{"alpha_V", "alpha_A"})
+                       .at(std::vector<std::string>{"`alpha_V`", "`alpha_A`"})
                        .unless(same_growth, {{1.0, 1.0}}));
 }
 
@@ -210,7 +211,7 @@ void judge_order(const Setting& setting, Examination& it) {
   Quantity exponent = (log(mean(few)) - log(mean(many))) / std::log(many / few);
   // |w|^2 = v/(N m^2), m and v the mean and variance of N numbers, is off by O(1/N) of itself.
   exponent.add(ErrorPart::next_order(1 / (few * std::log(many / few))));
-  it.judge(small_offset, equal("order in 1/N of the squared distance of both starts", exponent, 1)
+  it.judge(small_offset, equal("order in `1/N` of the squared distance of both starts", exponent, 1)
                              .of_kind(EvidenceKind::statistical)
                              .unless(other_order, 1.1)
                              .against(per_entry, 2.0));
@@ -228,10 +229,10 @@ void examine(const Setting& setting, Examination& it) {
   it.parameters = {{"N", b.tokens()}, {"T", b.context}, {"w", offset}, {"seed", setting.seed}};
   const double off = (b.transition * b.stationary - b.stationary).norm();
   it.require(stationary, ErrorPart::rounding(n * n, 2).size() - off,
-             fmt::format("|P mu - mu| = {:.3g}", off));
+             fmt::format("`|P mu - mu| = {:.3g}`", off));
   const double rounding = ErrorPart::rounding(n, 1).size();
   const bool uneven =
-      it.require_positive(not_uniform, offset - rounding, fmt::format("|w| = {:.3g}", offset));
+      it.require_positive(not_uniform, offset - rounding, fmt::format("`|w| = {:.3g}`", offset));
   const bool papers = it.require(as_in_paper, !training.softmax && training.attention_rate == 1);
   if (!papers || !uneven) return;
   judge_projected(training, it);

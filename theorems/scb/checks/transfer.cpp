@@ -10,7 +10,7 @@ namespace {
 Statement sheet{.id = "scb.transfer",
                 .paper = "arXiv 2410.23438, Theorem 4.1",
                 .status = "bound proved in source",
-                .about = "SGD with Gaussian noise, V kept",
+                .about = "SGD with Gaussian noise, `V` kept",
                 .theorem = R"(
 From
   V(0) = mu 1' + theta (P_hat - mu 1') with <P_hat, P> = rho K_P > 0
@@ -27,19 +27,20 @@ All supports are found where exactly as many positions survive as the supports h
                 .reads = "reduced"};
 
 const Clause found = sheet.clause(
-    "V kept at a correlated start, one step on A with Gaussian noise and a threshold find all "
-    "supports at a batch as ln T, at leading order");
+    "`V` kept at a correlated start, one step on `A` with Gaussian noise and a threshold find all "
+    "supports at a batch as `ln T`, at leading order");
 
 const Hypothesis noise = sheet.assume(gaussian_noise);
 const Hypothesis positive = sheet.assume(positive_correlation);
-const Hypothesis one_law = sheet.assume(by_construction(
-    "eta and the instance fixed while T grows", "one law and one eta are run at all lengths"));
+const Hypothesis one_law =
+    sheet.assume(by_construction("`eta` and the instance fixed while `T` grows",
+                                 "one law and one `eta` are run at all lengths"));
 
-const Control weaker_power = sheet.control("correlation", "z as the power 0.9 of rho");
-const Control same_noise = sheet.control("noise", "noise that does not scale with theta");
+const Control weaker_power = sheet.control("correlation", "`z` as the power 0.9 of `rho`");
+const Control same_noise = sheet.control("noise", "noise that does not scale with `theta`");
 
 const Rival power =
-    sheet.rival("power", "the batch goes as a power of T, that through the batches at both ends",
+    sheet.rival("power", "the batch goes as a power of `T`, that through the batches at both ends",
                 "an exponent");
 
 const Knob vocabulary = sheet.knob(whole_knob("tokens", "tokens N of the vocabulary", 3, 6, 3));
@@ -72,7 +73,7 @@ void examine(const Setting& setting, Examination& it) {
   const double size = variance > rounding ? std::sqrt(variance / transition) : 0.0;
   const double rho = size > 0 ? pull / (size * transition) : 0.0;
   it.parameters = {{"N", b.tokens()}, {"T", b.context}, {"rho", rho}, {"seed", setting.seed}};
-  it.require_positive(positive, rho, fmt::format("rho = {:.3g}", rho));
+  it.require_positive(positive, rho, fmt::format("`rho = {:.3g}`", rho));
   if (rho == 0) return;
   const double per_root = std::fabs(rho) * transition * b.law.minCoeff() / 2;
   const BatchGrowth made = batches_found(b, levels, per_root, growth, setting.value(level_knob));
@@ -80,7 +81,7 @@ void examine(const Setting& setting, Examination& it) {
   const Index context = b.context;
   for (std::size_t i = 0; i < growth.size(); ++i) {
     b.context = std::lround(growth[i] * static_cast<double>(context));
-    shares.add(fmt::format("T = {}, B = {}", b.context, made.batch[i]),
+    shares.add(fmt::format("`T = {}`, `B = {}`", b.context, made.batch[i]),
                found_share(training, levels, FrozenSteps{}, counted(made.batch[i]),
                            static_cast<std::uint32_t>(i) << 20U, setting),
                made.found[i]);

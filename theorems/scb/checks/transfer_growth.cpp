@@ -13,7 +13,7 @@ Statement sheet{
     .paper = "arXiv 2410.23438, Theorem 4.1",
     .status = "bound proved in source",
     .about =
-        "V kept: SGD with Gaussian noise; SGD on sequences, P a quarter drawn and three "
+        "`V` kept: SGD with Gaussian noise; SGD on sequences, `P` a quarter drawn and three "
         "quarters identity",
     .theorem = R"(
 While V stays at a correlated start, k steps on A and a threshold find all supports from a
@@ -36,38 +36,41 @@ where exactly as many positions survive as the supports have.)",
     .reads = "reduced"};
 
 const Clause logarithm = sheet.clause(
-    "with V kept, k steps on A and a threshold need a batch b (ln T - ln ln T/2 + O(1)), no power "
-    "of T, under Gaussian noise and on sequences with eta as T^(-1/2)");
+    "with `V` kept, `k` steps on `A` and a threshold need a batch `b (ln T - ln ln T/2 + O(1))`, "
+    "no power "
+    "of `T`, under Gaussian noise and on sequences with `eta` as `T^(-1/2)`");
 const Clause feeds_itself = sheet.clause(
-    "on sequences at one eta the batch outgrows any a + b ln T, as noise of A feeds on itself");
+    "on sequences at one `eta` the batch outgrows any `a + b ln T`, as noise of `A` feeds on "
+    "itself");
 [[maybe_unused]] const Clause on_long_sequences = sheet.not_checked(
-    "the exponent 1 - 1/k in the end, sequences beyond T = 4000 and of laws that need many");
+    "the exponent `1 - 1/k` in the end, sequences beyond `T = 4000` and of laws that need many");
 
 const Hypothesis noise = sheet.assume(gaussian_noise);
 const Hypothesis positive = sheet.assume(positive_correlation);
-const Hypothesis stable = sheet.assume("eta <V,V> below 1");
-const Hypothesis above_zero = sheet.assume(
-    {"threshold above 0", Basis::evaluated,
-     "alpha_A beyond 1 leaves less than 0 off the support, and with a small q_min T half way is "
-     "below it"});
+const Hypothesis stable = sheet.assume("`eta <V,V>` below 1");
+const Hypothesis above_zero = sheet.assume({"threshold above 0", Basis::evaluated,
+                                            "`alpha_A` beyond 1 leaves less than 0 off the "
+                                            "support, and with a small `q_min T` half way is "
+                                            "below it"});
 const Hypothesis one_law = sheet.assume(
-    by_construction("the instance fixed while T grows", "one law is run at all lengths"));
+    by_construction("the instance fixed while `T` grows", "one law is run at all lengths"));
 
-const Control every_step = sheet.control("every-step", "every step worth a batch: k_eff = k");
+const Control every_step = sheet.control("every-step", "every step worth a batch: `k_eff = k`");
 const Control smaller_batch = sheet.control("smaller", "the batch a tenth smaller");
 const Control no_feedback =
-    sheet.control("no-feedback", "on sequences, noise of A left out of the residual");
+    sheet.control("no-feedback", "on sequences, noise of `A` left out of the residual");
 const Control gaussian_levels = sheet.control(
-    "gaussian-levels", "on sequences with eta as T^(-1/2), Gaussian noise of the levels above");
+    "gaussian-levels", "on sequences with `eta` as `T^(-1/2)`, Gaussian noise of the levels above");
 const Rival power =
-    sheet.rival("power", "with Gaussian noise a power of T", "its factor and exponent");
+    sheet.rival("power", "with Gaussian noise a power of `T`", "its factor and exponent");
 const Rival power_on_sequences = sheet.rival(
-    "power-on-sequences", "with eta as T^(-1/2) a power of T", "its factor and exponent");
+    "power-on-sequences", "with `eta` as `T^(-1/2)` a power of `T`", "its factor and exponent");
 const Rival only_logarithm = sheet.rival(
-    "logarithm", "on sequences too, at one eta, a logarithm: a + b (ln T - ln ln T/2)", "a and b");
-const Rival gaussian_model =
-    sheet.rival("gaussian-model",
-                "at one eta the batch of Gaussian noise that does not depend on A", "its level");
+    "logarithm", "on sequences too, at one `eta`, a logarithm: `a + b (ln T - ln ln T/2)`",
+    "a and `b`");
+const Rival gaussian_model = sheet.rival(
+    "gaussian-model", "at one `eta` the batch of Gaussian noise that does not depend on `A`",
+    "its level");
 
 const Knob vocabulary = sheet.knob(whole_knob("tokens", "tokens N of the vocabulary", 3, 6, 3));
 const Knob shortest =
@@ -186,7 +189,7 @@ Comparison shares_of(const std::vector<SampledLength>& lengths, const char* what
   Comparison made = equal(what);
   std::vector<Quantity> smaller;
   for (const SampledLength& at : lengths) {
-    made.add(fmt::format("T = {}, B = {}", at.positions, at.found.batch), at.found.share,
+    made.add(fmt::format("`T = {}`, `B = {}`", at.positions, at.found.batch), at.found.share,
              at.found.law);
     smaller.push_back(at.found.law_at(at.batch() / 0.9));
   }
@@ -209,7 +212,7 @@ void report_exponent(const std::vector<SampledLength>& at, const char* what, Exa
   const Quantity exponent = (log(at[2].found.measured()) - log(at[0].found.measured())) /
                             Quantity(std::log(at[2].positions / at[0].positions));
   it.report(what, exponent.value(),
-            fmt::format("+- {:.2g}, B = {}, {}, {}", exponent.error(), at[0].found.batch,
+            fmt::format("+- {:.2g}, `B = {}`, {}, {}", exponent.error(), at[0].found.batch,
                         at[1].found.batch, at[2].found.batch));
 }
 
@@ -232,15 +235,15 @@ void judge_sequences(const Setting& setting, Examination& it) {
     unfed.push_back(at.unfed);
     gaussian.push_back(at.found.law_at(at.batch() * at.batch() / (factor * at.gaussian_batch)));
   }
-  report_exponent(fixed, "exponent of T on sequences, one eta", it);
+  report_exponent(fixed, "exponent of `T` on sequences, one `eta`", it);
   it.judge(feeds_itself,
-           shares_of(fixed, "share that finds all supports on sequences, one eta")
+           shares_of(fixed, "share that finds all supports on sequences, one `eta`")
                .unless(no_feedback, unfed)
                .against(gaussian_model, gaussian)
                .against(only_logarithm,
                         with_middle(fixed, fixed[0].batch() * (1 - way) + fixed[2].batch() * way)));
   it.judge(feeds_itself,
-           below("batch at the middle length over a + b (ln T - ln ln T/2) through both ends",
+           below("batch at the middle length over `a + b (ln T - ln ln T/2)` through both ends",
                  fixed[1].found.measured() /
                      (fixed[0].found.measured() * (1 - way) + fixed[2].found.measured() * way),
                  1)
@@ -253,9 +256,9 @@ void judge_sequences(const Setting& setting, Examination& it) {
   steps.step *= std::min(1.0, std::sqrt(2 * fed_back / (count * gain)));
   const auto quiet = sampled_lengths(setting, training, steps, {1, 10, 100}, 0.5);
   const double own_way = way_to_middle(quiet);
-  report_exponent(quiet, "exponent of T on sequences, eta as T^(-1/2)", it);
+  report_exponent(quiet, "exponent of `T` on sequences, `eta` as `T^(-1/2)`", it);
   Comparison shares =
-      shares_of(quiet, "share that finds all supports on sequences, eta as T^(-1/2)");
+      shares_of(quiet, "share that finds all supports on sequences, `eta` as `T^(-1/2)`");
   shares.predicted =
       with_middle(quiet, quiet[0].batch() * (1 - own_way) + quiet[2].batch() * own_way);
   std::vector<Quantity> gaussian_shares;
@@ -279,17 +282,17 @@ void examine(const Setting& setting, Examination& it) {
   const double square = covariance_product(training.start, training.start, mu);
   const double rho = square > 0 ? pull / std::sqrt(square * transition_size(b)) : 0.0;
   it.parameters = {{"N", b.tokens()}, {"T", b.context}, {"rho", rho}, {"seed", setting.seed}};
-  const bool correlated = it.require_positive(positive, rho, fmt::format("rho = {:.3g}", rho));
+  const bool correlated = it.require_positive(positive, rho, fmt::format("`rho = {:.3g}`", rho));
   FrozenSteps steps;
   steps.count = static_cast<std::uint64_t>(setting.count(count_knob));
   const double too_long = setting.value(long_step);
   const double decay =
       too_long > 0 ? too_long : setting.value(decay_knob) / static_cast<double>(steps.count);
   steps.step = decay / square;
-  it.require_positive(stable, 1 - decay, fmt::format("eta <V,V> = {:.3g}", decay));
+  it.require_positive(stable, 1 - decay, fmt::format("`eta <V,V> = {:.3g}`", decay));
   if (!correlated) return;
   const double threshold = steps.threshold(training);
-  if (!it.require_positive(above_zero, threshold, fmt::format("tau = {:.3g}", threshold))) return;
+  if (!it.require_positive(above_zero, threshold, fmt::format("`tau = {:.3g}`", threshold))) return;
   const double worth = steps.worth(training);
   it.parameters["k_eff"] = worth;
   const double per_root = per_root_batch(training, steps);
@@ -298,12 +301,12 @@ void examine(const Setting& setting, Examination& it) {
   const Index context = b.context;
   for (std::size_t i = 0; i < growth.size(); ++i) {
     b.context = std::lround(growth[i] * static_cast<double>(context));
-    shares.add(fmt::format("T = {}, B = {}", b.context, made.batch[i]),
+    shares.add(fmt::format("`T = {}`, `B = {}`", b.context, made.batch[i]),
                found_share(training, levels, steps, counted(made.batch[i]),
                            static_cast<std::uint32_t>(i) << 20U, setting),
                made.found[i]);
     if (i == 0) continue;
-    it.report("exponent of T in the batch since the length before",
+    it.report("exponent of `T` in the batch since the length before",
               std::log(made.batch[i] / made.batch[i - 1]) / std::log(growth[i] / growth[i - 1]),
               shares.places.back());
   }
@@ -315,7 +318,7 @@ void examine(const Setting& setting, Examination& it) {
                .unless(smaller_batch, made.larger_by(1 / 0.9)));
   b.context = context;
   const Vector<double> formula = levels.attention.cwiseAbs2() * (square / transition_size(b));
-  it.report("noise of one sequence at A = 1/T over that level, largest of a token",
+  it.report("noise of one sequence at `A = 1/T` over that level, largest of a token",
             (noise_at_start(training).array() / formula.array()).maxCoeff());
   if (it.broken() == nullptr) judge_sequences(setting, it);
 }

@@ -9,7 +9,7 @@ namespace {
 Statement sheet{.id = "scb.transfer-range",
                 .paper = "arXiv 2410.23438, abstract and replies to the reviewers",
                 .status = "claimed in source, exponent derived here",
-                .about = "SGD with Gaussian noise, V kept",
+                .about = "SGD with Gaussian noise, `V` kept",
                 .theorem = R"(
 The sample size of transfer is a power of Q, the range of context, not of T: with q^k even on Q
 positions and V kept, one step on A and a threshold find all supports with a given probability at
@@ -23,20 +23,22 @@ of scb.transfer, of which this is the leading order.)",
                 .knobs = {range_vocabulary, range_length, short_range_length, least_range}};
 
 const Clause square = sheet.clause(
-    "one step of transfer on A with Gaussian noise, V kept, finds all supports at a batch that "
-    "grows as sigma_A^2 Q^2");
+    "one step of transfer on `A` with Gaussian noise, `V` kept, finds all supports at a batch that "
+    "grows as `sigma_A^2 Q^2`");
 
 const Hypothesis noise = sheet.assume(gaussian_noise);
 const Hypothesis positive =
     sheet.assume(by_construction("positive correlation", "drawn from 0.2 to 0.8"));
 const Hypothesis one_law =
-    sheet.assume(by_construction("P and eta fixed while Q grows", "one seed and step"));
+    sheet.assume(by_construction("`P` and `eta` fixed while `Q` grows", "one seed and step"));
 
-const Control exponent = sheet.control("exponent", "an exponent of Q smaller by 0.2");
-const Control one_level = sheet.control("one-level", "sigma_A of the smallest Q at all of them");
+const Control exponent = sheet.control("exponent", "an exponent of `Q` smaller by 0.2");
+const Control one_level =
+    sheet.control("one-level", "`sigma_A` of the smallest `Q` at all of them");
 
 const Rival norm = sheet.rival(
-    "norm", "the signal is the length of q, not its least entry: the batch grows as Q", "a factor");
+    "norm", "the signal is the length of `q`, not its least entry: the batch grows as `Q`",
+    "a factor");
 
 const Knob correlation_knob =
     sheet.knob(linear_knob("correlation", "rho, of the transferred kernel with P", 0.2, 0.8, 0.5));
@@ -60,7 +62,7 @@ void examine(const Setting& setting, Examination& it) {
     batches.push_back(
         std::ceil(std::pow(scale_for(b, levels, setting.value(level_knob)) / per_root, 2)));
     const double scale = per_root * std::sqrt(batches.back());
-    shares.add(fmt::format("Q = {}, B = {}", b.support(0), batches.back()),
+    shares.add(fmt::format("`Q = {}`, `B = {}`", b.support(0), batches.back()),
                found_share(training, levels, FrozenSteps{}, counted(batches.back()),
                            static_cast<std::uint32_t>(ratio) << 20U, setting),
                found_probability(b, levels, scale));

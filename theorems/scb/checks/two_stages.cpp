@@ -27,24 +27,25 @@ small, and <V,V> = 0 takes it off A.)",
                 .reads = "reduced"};
 
 const Clause with_constant_noise = sheet.clause(
-    "with constant noise a given share of runs takes the right branch at a batch as T^2");
-const Clause with_scaled_noise = sheet.clause("with noise that scales as SGD's, as T");
+    "with constant noise a given share of runs takes the right branch at a batch as `T^2`");
+const Clause with_scaled_noise = sheet.clause("with noise that scales as SGD's, as `T`");
 
 const Clause on_sequences = sheet.not_checked("on sequences");
 
-const Hypothesis fixed = sheet.assume("eta and the instance fixed while T grows");
+const Hypothesis fixed = sheet.assume("`eta` and the instance fixed while `T` grows");
 const Hypothesis long_context = sheet.assume(
-    {"T large", Basis::evaluated,
-     "what the rate leaves out at the shorter context, z phi(z) r/(2 (1 - r)) + z exp(-z^2/2) "
-     "decay, is at most 1/20: r < 1 is the share by which W_V grows until the branch is decided, "
-     "as noise of V makes <V,V> and noise of A, which makes d and noise of V"});
+    {"`T` large", Basis::evaluated,
+     "what the rate leaves out at the shorter context, `z phi(z) r/(2 (1 - r)) + z exp(-z^2/2)` "
+     "decay, is at most 1/20: `r < 1` is the share by which `W_V` grows until the branch is "
+     "decided, "
+     "as noise of `V` makes `<V,V>` and noise of `A`, which makes `d` and noise of `V`"});
 
-const Control square_power = sheet.control("square", "T^2.2 with constant noise");
-const Control linear_power = sheet.control("linear", "T^1.2 with multiplicative noise");
-const Control one_power = sheet.control("one-exponent", "T^2 with both kinds of noise");
+const Control square_power = sheet.control("square", "`T^2.2` with constant noise");
+const Control linear_power = sheet.control("linear", "`T^1.2` with multiplicative noise");
+const Control one_power = sheet.control("one-exponent", "`T^2` with both kinds of noise");
 
-const Rival with_logarithm =
-    sheet.rival("with-logarithm", "the batch goes as the same powers of T times ln T", "a factor");
+const Rival with_logarithm = sheet.rival(
+    "with-logarithm", "the batch goes as the same powers of `T` times `ln T`", "a factor");
 
 const Knob step_knob =
     sheet.knob(logarithmic_knob("step", "learning rate eta times the growth rate", 0.05, 0.2, 0.1));
@@ -78,14 +79,14 @@ Comparison right_shares(const Setting& setting, const Branching& made, double po
   const auto positions = static_cast<double>(made.training.bigrams.context);
   const double first_batch = made.batch(setting.value(argument_knob));
   const std::uint32_t runs = setting.draws(1600);
-  Comparison shares = equal(fmt::format("share of runs on the right branch, B as T^{}", power));
+  Comparison shares = equal(fmt::format("share of runs on the right branch, `B` as `T^{}`", power));
   for (const double ratio : {1.0, longer}) {
     Branching grown = made;
     grown.training.bigrams.context = std::lround(ratio * positions);
     const double batch = std::round(first_batch * std::pow(ratio, power));
     const double claimed = grown.argument(batch);
     grown.step *= std::pow(ratio, setting.value(step_growth));
-    shares.add(fmt::format("T = {:.3g}, B = {:.4g}", ratio * positions, batch),
+    shares.add(fmt::format("`T = {:.3g}`, `B = {:.4g}`", ratio * positions, batch),
                grown.right_share(batch, runs, first_run, setting), normal_share(claimed));
     first_run += runs;
   }
@@ -108,7 +109,7 @@ void examine(const Setting& setting, Examination& it) {
   const double growing = setting.value(step_growth);
   const double argument = setting.value(argument_knob);
   it.parameters["argument"] = argument;
-  it.require(fixed, -growing, fmt::format("eta grows as T^{:.3g}", growing));
+  it.require(fixed, -growing, fmt::format("`eta` grows as `T^{:.3g}`", growing));
   const Branching constant = shorter(setting, training, NoiseShape::constant);
   const Branching scaled = shorter(setting, training, NoiseShape::multiplicative);
   const double left_out = std::max(constant.left_out(constant.batch(argument)),

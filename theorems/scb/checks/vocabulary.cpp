@@ -28,22 +28,24 @@ are even.)",
                 .false_version = "threshold-only"};
 
 const Clause beaten =
-    sheet.clause("l1 steps beat plain SGD at N, 2 N and 5 N tokens, settings scaled alike");
+    sheet.clause("`l1` steps beat plain SGD at `N`, `2 N` and `5 N` tokens, settings scaled alike");
 const Clause than_threshold = sheet.clause("and a threshold with plain steps behind it");
-const Clause sustained = sheet.clause("SGD sustains eta T sigma_A^2/(K_P B (2 - eta <V,V>)) in A");
+const Clause sustained =
+    sheet.clause("SGD sustains `eta T sigma_A^2/(K_P B (2 - eta <V,V>))` in `A`");
 
-const Clause short_contexts = sheet.not_checked("contexts of the paper, T up to 10^5");
+const Clause short_contexts = sheet.not_checked("contexts of the paper, `T` up to `10^5`");
 
 const Hypothesis scratch =
-    sheet.assume(by_construction("V(0) = mu 1'", "every instance is made so"));
-const Hypothesis above_noise = sheet.assume("lambda above sigma_A sqrt(2 ln T/B)");
+    sheet.assume(by_construction("`V(0) = mu 1'`", "every instance is made so"));
+const Hypothesis above_noise = sheet.assume("`lambda` above `sigma_A sqrt(2 ln T/B)`");
 
 const Control larger_noise = sheet.control("noise", "the noise of plain steps 10 % larger");
-const Control one_batch = sheet.control("one-batch", "noise that does not depend on N");
+const Control one_batch = sheet.control("one-batch", "noise that does not depend on `N`");
 const Control damping = sheet.control("damping", "the 2 in the noise left out");
 
-const Rival threshold_only = sheet.rival(
-    "threshold-only", "the threshold does it: plain steps behind it come nearer than l1 steps do");
+const Rival threshold_only =
+    sheet.rival("threshold-only",
+                "the threshold does it: plain steps behind it come nearer than `l1` steps do");
 
 const Knob smallest =
     sheet.knob(whole_knob("tokens", "tokens N of the smallest vocabulary", 3, 5, 4));
@@ -95,7 +97,7 @@ void examine(const Setting& setting, Examination& it) {
   Comparison noise = equal("noise of plain steps over what is derived");
   Comparison shares = below("share of runs");
   Comparison cut =
-      below("share of runs in which threshold and plain steps come nearer than l1 steps");
+      below("share of runs in which threshold and plain steps come nearer than `l1` steps");
   std::vector<Quantity> l1_nearer;
   std::vector<Quantity> with_first_batch;
   double first_batch = 0;
@@ -107,7 +109,7 @@ void examine(const Setting& setting, Examination& it) {
         highest_noise(setup.training.bigrams) / std::sqrt(static_cast<double>(setup.batch));
     const bool heavy = it.require_positive(
         above_noise, made.l1.l1_weight - kick,
-        fmt::format("N = {}: {:.3g} against {:.3g}", tokens_here, made.l1.l1_weight, kick));
+        fmt::format("`N = {}`: {:.3g} against {:.3g}", tokens_here, made.l1.l1_weight, kick));
     if (!heavy) return;
     const auto plain =
         runs_of(setup, made.plain, made.step, {0, made.steps / 2, made.steps}, setting);
@@ -125,7 +127,7 @@ void examine(const Setting& setting, Examination& it) {
     const double quiet_plain = quiet_end(made.plain);
     const double middle = std::sqrt(quiet_end(made.l1) * quiet_plain);
     const std::vector<double> halfway(near.size(), middle);
-    shares.add(fmt::format("N = {}, plain steps nearer", tokens_here),
+    shares.add(fmt::format("`N = {}`, plain steps nearer", tokens_here),
                share_nearer(far, near, setting.false_alarm), 0.5);
     shares.add(fmt::format("N = {}, l1 steps beyond {:.3g}", tokens_here, middle),
                share_nearer(halfway, near, setting.false_alarm), 0.5);

@@ -86,7 +86,7 @@ Picture picture() {
 
 FigureMaker figure() {
   return {.info = {.name = "scb-context-size",
-                   .title = "The role of Q: critical batch and time of boosting",
+                   .title = "The role of `Q`: critical batch and time of boosting",
                    .shows = {"scb.two-stages"},
                    .parameters = {{parameter::N, "3"}, {parameter::T, "1000"}}},
           .data = data,

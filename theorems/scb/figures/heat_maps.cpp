@@ -80,7 +80,7 @@ Picture picture() {
 
 FigureMaker figure() {
   return {.info = {.name = "scb-maps",
-                   .title = "Attention and values after training on sequences, next to Q and P",
+                   .title = "Attention and values after training on sequences, next to `Q` and `P`",
                    .shows = {"scb.convergence"},
                    .parameters = data_law("6", "30", "3")},
           .data = data,

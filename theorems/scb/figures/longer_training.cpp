@@ -91,11 +91,12 @@ Picture picture() {
 
 FigureMaker figure() {
   return {
-      .info = {.name = "scb-longer",
-               .title =
-                   "Longer training under l1: distances and loss rise again, normalised ones stay",
-               .shows = {"scb.hyperbola"},
-               .parameters = data_law("3", "5000", "2")},
+      .info =
+          {.name = "scb-longer",
+           .title =
+               "Longer training under `l1`: distances and loss rise again, normalised ones stay",
+           .shows = {"scb.hyperbola"},
+           .parameters = data_law("3", "5000", "2")},
       .data = data,
       .picture = picture};
 }

@@ -127,7 +127,7 @@ Picture picture() {
 
 FigureMaker figure() {
   return {.info = {.name = "scb-samples",
-                   .title = "Sequences needed by linear and by softmax attention against T",
+                   .title = "Sequences needed by linear and by softmax attention against `T`",
                    .shows = {"scb.softmax-link"},
                    .parameters = {{parameter::N, "3"}, {parameter::Q, "1"}}},
           .data = data,

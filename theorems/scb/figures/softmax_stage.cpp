@@ -212,7 +212,8 @@ Picture picture() {
 FigureMaker figure() {
   return {
       .info = {.name = "scb-softmax-stage",
-               .title = "Sequences of stage 2 for softmax attention, l1 and plain steps against T",
+               .title =
+                   "Sequences of stage 2 for softmax attention, `l1` and plain steps against `T`",
                .shows = {"scb.softmax-link", "scb.convergence"},
                .parameters = {{parameter::N, "3"}, {parameter::Q, "2"}}},
       .data = data,

@@ -288,7 +288,8 @@ Picture picture() {
 FigureMaker figure() {
   return {
       .info = {.name = "scb-stages",
-               .title = "Sequences needed by each stage of Theorem 3.1, and lambda, with exponents",
+               .title =
+                   "Sequences needed by each stage of Theorem 3.1, and `lambda`, with exponents",
                .shows = {"scb.two-stages", "scb.convergence"}},
       .data = data,
       .picture = picture};

@@ -84,7 +84,7 @@ Picture picture() {
 
 FigureMaker figure() {
   return {.info = {.name = "scb-starts",
-                   .title = "Both initialisations of V, with and without projection",
+                   .title = "Both initialisations of `V`, with and without projection",
                    .shows = {"scb.reduction", "scb.starts"},
                    .parameters = data_law("3", "200", "2")},
           .data = data,

@@ -108,7 +108,7 @@ Picture picture() {
 
 FigureMaker figure() {
   return {.info = {.name = "scb-starts-order",
-                   .title = "Distance of the runs from both initialisations of V against N",
+                   .title = "Distance of the runs from both initialisations of `V` against `N`",
                    .shows = {"scb.starts"}},
           .data = data,
           .picture = picture};

@@ -85,7 +85,7 @@ Picture picture() {
 
 FigureMaker figure() {
   return {.info = {.name = "scb-grid",
-                   .title = "Success rates over batch, step size and weight of l1",
+                   .title = "Success rates over batch, step size and weight of `l1`",
                    .shows = {"scb.convergence", "scb.l1-needed"},
                    .parameters = data_law("3", "1000", "2")},
           .data = data,

@@ -73,7 +73,7 @@ Picture picture() {
 
 FigureMaker figure() {
   return {.info = {.name = "scb-training",
-                   .title = "Distances to P and Q and loss: plain descent, threshold and l1",
+                   .title = "Distances to `P` and `Q` and loss: plain descent, threshold and `l1`",
                    .in_report = true,
                    .shows = {"scb.convergence", "scb.l1-needed"},
                    .parameters = data_law("3", "5000", "2")},

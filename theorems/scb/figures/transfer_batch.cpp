@@ -188,12 +188,13 @@ Picture picture() {
 }  // namespace
 
 FigureMaker figure() {
-  return {.info = {.name = "scb-transfer",
-                   .title = "Critical batch size of a transferred start against T, and its growth",
-                   .shows = {"scb.transfer", "scb.transfer-growth"},
-                   .parameters = {{parameter::N, "3"}, {parameter::Q, "2"}}},
-          .data = data,
-          .picture = picture};
+  return {
+      .info = {.name = "scb-transfer",
+               .title = "Critical batch size of a transferred start against `T`, and its growth",
+               .shows = {"scb.transfer", "scb.transfer-growth"},
+               .parameters = {{parameter::N, "3"}, {parameter::Q, "2"}}},
+      .data = data,
+      .picture = picture};
 }
 
 }  // namespace popgrad::scb::figures::transfer_batch_figure

@@ -84,7 +84,7 @@ Picture picture() {
 
 FigureMaker figure() {
   return {.info = {.name = "scb-vocabulary",
-                   .title = "The role of N: three parts from 3 tokens to 500",
+                   .title = "The role of `N`: three parts from 3 tokens to 500",
                    .shows = {"scb.convergence"}},
           .data = data,
           .picture = picture};

@@ -342,8 +342,8 @@ std::vector<Rung> solved_rungs() {
 }
 
 constexpr const char* notation = R"(
-All are dimensionless. `reduced`, `closed-form` and `hyperbola` report them on their family: `dist_P` =
-sqrt(K_P (1 - alpha_V)^2 + w), `dist_Q` = |1 - alpha_A| sqrt(K_Q - 1/T), S_k = 1 (w = 0 on the last
+All are dimensionless. `reduced`, `closed-form` and `hyperbola` report them on their family: `dist_P`
+`= sqrt(K_P (1 - alpha_V)^2 + w)`, `dist_Q` `= |1 - alpha_A| sqrt(K_Q - 1/T)`, `S_k = 1` (`w = 0` on the last
 two).
 )";
 

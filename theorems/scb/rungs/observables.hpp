@@ -30,27 +30,30 @@ template <class T>
 const std::vector<Observable<Readings<T>>>& observable_table() {
   using R = Readings<T>;
   static const std::vector<Observable<R>> table{
-      {{"alpha_V", "<V, P> / K_P", "real", "V along P: 0 at mu 1', 1 at P"}, &R::alpha_V},
-      {{"alpha_A", "sum_k mu_k (q^k.a^k - S_k/T) / (K_Q - 1/T)", "real",
-        "A along Q: 0 at 1/T, 1 at Q"},
+      {{"alpha_V", "`<V, P> / K_P`", "real", "`V` along `P`: 0 at `mu 1'`, 1 at `P`"}, &R::alpha_V},
+      {{"alpha_A", "`sum_k mu_k (q^k.a^k - S_k/T) / (K_Q - 1/T)`", "real",
+        "A along `Q`: 0 at `1/T`, 1 at `Q`"},
        &R::alpha_A},
-      {{"dist_P", "|V - P|_mu", ">= 0", "distance to P"}, &R::dist_P},
-      {{"dist_Q", "sqrt(sum_k mu_k |a^k - q^k|^2)", ">= 0", "distance to Q"}, &R::dist_Q},
+      {{"dist_P", "`|V - P|_mu`", "`>= 0`", "distance to `P`"}, &R::dist_P},
+      {{"dist_Q", "`sqrt(sum_k mu_k |a^k - q^k|^2)`", "`>= 0`", "distance to `Q`"}, &R::dist_Q},
       {{"loss",
-        "1/2 + sum_k mu_k [-(q^k.a^k) <V,P> - S_k mu'V'P mu + (|a^k|^2 <V,V> + S_k^2 |V mu|^2)/2]",
-        ">= 0", "expected loss L, no samples; at V = P, A = Q it is (1 - |mu|^2 - K_P K_Q)/2"},
+        "`1/2 + sum_k mu_k [-(q^k.a^k) <V,P> - S_k mu'V'P mu + (|a^k|^2 <V,V> + S_k^2 |V "
+        "mu|^2)/2]`",
+        "`>= 0`",
+        "expected loss `L`, no samples; at `V = P`, `A = Q` it is `(1 - |mu|^2 - K_P K_Q)/2`"},
        &R::loss},
-      {{"S_mean", "sum_k mu_k S_k", "real",
+      {{"S_mean", "`sum_k mu_k S_k`", "real",
         "mass of attention: 1 from the usual start while projected, or softmax"},
        &R::S_mean},
-      {{"dist_P_normalised", "|mu 1' + `S_mean` (V - mu 1') - P|_mu", ">= 0",
-        "distance to P that part 3 would leave"},
+      {{"dist_P_normalised", "`|mu 1' + S_mean (V - mu 1') - P|_mu`", "`>= 0`",
+        "distance to `P` that part 3 would leave"},
        &R::dist_P_normalised},
       {{"dist_Q_normalised",
-        "sqrt(sum_k mu_k |a^k/S_k - q^k|^2), a token with S_k = 0 as one position off the support, "
-        "1 "
-        "+ |q^k|^2",
-        ">= 0", "the same for Q"},
+        "`sqrt(sum_k mu_k |a^k/S_k - q^k|^2)`, a token with `S_k = 0` as one position off the "
+        "support, "
+        "`1 "
+        "+ |q^k|^2`",
+        "`>= 0`", "the same for `Q`"},
        &R::dist_Q_normalised},
   };
   return table;
@@ -62,8 +65,8 @@ inline std::vector<ObservableInfo> observables() { return infos_of(observable_ta
 inline std::vector<ObservableInfo> observables_in_parts() {
   std::vector<ObservableInfo> all = observables();
   const char* const when = "only with `--algorithm three-part` or transfer";
-  all.push_back({"part", "1 boosting, 2 l1 steps, 3 normalised", "1 to 3", when});
-  all.push_back({"nonzeros", "entries of A that are not 0", "0 to N T", when});
+  all.push_back({"part", "1 boosting, 2 `l1` steps, 3 normalised", "1 to 3", when});
+  all.push_back({"nonzeros", "entries of `A` that are not 0", "0 to `N T`", when});
   return all;
 }
 

@@ -262,6 +262,17 @@ void SequenceSgd<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& strea
   }
 }
 
+template <class T>
+double SequenceSgd<T>::batch_loss(const Vector<T>& x, Stream& stream, Index batch) const {
+  if constexpr (std::is_same_v<T, double>) {
+    Vector<T> unused(dimension());
+    sample_rhs(x, unused, stream, batch);
+    return residuals_.squaredNorm() / (2 * static_cast<double>(batch));
+  } else {
+    throw std::logic_error("scb: samples are drawn in double only");
+  }
+}
+
 template <>
 void SequenceSgd<double>::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
                                           Matrix<double>& images) const {

@@ -45,6 +45,8 @@ class SequenceSgd final {
   /// The mean over `batch` samples. Samples, then tokens, are shared by the threads where runs are
   /// not; the result does not depend on them.
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
+  /// Mean of |e_label - V h|^2/2 over the samples of `sample_rhs`. Cost of `sample_rhs`.
+  [[nodiscard]] double batch_loss(const Vector<T>& x, Stream& stream, Index batch) const;
   /// Covariance of `sample_rhs`, whose expectation is `rhs`: by structure, without T x T numbers.
   /// Cost O(N^6 Q + N T), and O(N^4 + N T) a column.
   void draw_covariance(const Vector<T>& x, const Matrix<T>& vectors, Matrix<T>& images) const;

@@ -229,7 +229,7 @@ TEST_CASE("scb: lumped moments are those of many runs of sgd", "[scb][moments][u
   constexpr Index batch = 400;
   constexpr std::uint32_t count = 400;
   const Prediction moments = moments_of(json);
-  CHECK(moments.law_names.size() < 100);
+  CHECK(moments.law_names.size() < 200);
   const Trajectory<double> found = predicted(moments, eta, steps, batch, 4);
   REQUIRE(found.outcome.ending == Ending::reached_end);
   const AnyRung<double> sgd =

@@ -24,25 +24,27 @@ where tau^3/T^2 does not fall it tends to less than a, at the usual probabilitie
                 .false_version = "inverse-p_m",
                 .reads = "optimum"};
 
-const Clause sum_limit = sheet.clause("block-wise g*/(tau v) tends to 1/((1 - p_c) p_m)");
-const Clause alpha_limit = sheet.clause("diagonal alpha*/(tau v) as well");
+const Clause sum_limit = sheet.clause("block-wise `g*/(tau v)` tends to `1/((1 - p_c) p_m)`");
+const Clause alpha_limit = sheet.clause("diagonal `alpha*/(tau v)` as well");
 const Clause first_order = sheet.clause("in first order at least");
-const Clause beta_limit = sheet.clause("beta* tends to a");
+const Clause beta_limit = sheet.clause("`beta*` tends to `a`");
 
-const Hypothesis many_active = sheet.assume("tau large");
-const Hypothesis many_topics = sheet.assume("T/tau large");
-const Hypothesis few_active = sheet.assume({"tau^3/T^2 small", Basis::evaluated, "beta* needs it"});
-const Hypothesis some_kept = sheet.assume("p_c > 0");
+const Hypothesis many_active = sheet.assume("`tau` large");
+const Hypothesis many_topics = sheet.assume("`T/tau` large");
+const Hypothesis few_active =
+    sheet.assume({"`tau^3/T^2` small", Basis::evaluated, "`beta*` needs it"});
+const Hypothesis some_kept = sheet.assume("`p_c > 0`");
 const Hypothesis squared_loss =
     sheet.assume(by_construction("squared loss", "the landscape is that of it"));
 
 const Control inverse_masking = sheet.control(
-    "inverse-p_m", "1/p_m: how often a selected position keeps its word plays no part");
+    "inverse-p_m", "`1/p_m`: how often a selected position keeps its word plays no part");
 const Control tenth_more = sheet.control("tenth-more", "limits 10 % too large");
 const Control other_order =
     sheet.control("order", "what is left falls with the power 1.1 of the size");
 const Control any_growth = sheet.control(
-    "any-growth", "beta* tends to a however T, tau and T/tau grow: where tau^3 = T^2 as well");
+    "any-growth",
+    "`beta*` tends to a however `T`, `tau` and `T/tau` grow: where `tau^3 = T^2` as well");
 
 const Knob words = sheet.knob(words_knob(2, 20, 10));
 const Knob few_masked = sheet.knob(masking_knob(0.05, 1));
@@ -116,11 +118,10 @@ void prove(Examination& it) {
     const Expression masked = (1 - found.p_c) * found.p_m;
     it.judge(
         diagonal ? alpha_limit : sum_limit,
-        identity(fmt::format("{}: limit of dL/dy", diagonal ? "diagonal, any beta" : "block"), [&] {
-          return slope_is(found, masked);
-        }).unless(inverse_masking, [&] {
-            return slope_is(found, found.p_m);
-          }).unless(tenth_more, [&] { return slope_is(found, masked * 10 / 11); }));
+        identity(fmt::format("{}: limit of `dL/dy`", diagonal ? "diagonal, any `beta`" : "block"),
+                 [&] { return slope_is(found, masked); })
+            .unless(inverse_masking, [&] { return slope_is(found, found.p_m); })
+            .unless(tenth_more, [&] { return slope_is(found, masked * 10 / 11); }));
   }
 }
 
@@ -166,7 +167,7 @@ void judge_ratio(const LargeLaw& law, bool diagonal, Examination& it) {
   const Quantity limit = 1 / to_double(Rational((1 - law.correct) * law.masked));
   const std::vector<Quantity> ratios = at_sizes(law, diagonal, &BestWeights::ratio);
   it.judge(diagonal ? alpha_limit : sum_limit,
-           equal(fmt::format("{}: limit of the best weight over tau v", name),
+           equal(fmt::format("{}: limit of the best weight over `tau v`", name),
                  limit_in(inverse_sizes(), ratios), limit)
                .unless(inverse_masking, 1 / to_double(law.masked))
                .unless(tenth_more, times(1.1)));
@@ -191,7 +192,7 @@ void examine(const Setting& setting, Examination& it) {
   tell_probabilities(law, it.parameters);
   if (!makes_a_law(law, it)) return;
   it.require_positive(some_kept, to_double(law.correct),
-                      fmt::format("p_c = {}", to_text(law.correct)));
+                      fmt::format("`p_c = {}`", to_text(law.correct)));
   if (law.correct == 0) return;
   const LargeLaw large = unbounded(law);
   for (const bool active : {true, false}) {
@@ -209,7 +210,7 @@ void examine(const Setting& setting, Examination& it) {
   // A beta* of 0 has all of its way before it.
   const double moves = betas[0].value() > 0 ? left_to_limit(betas[0], betas[1], a) : 1;
   it.require(few_active, noticed_share - (law.words < 2 ? 0 : moves),
-             fmt::format("{:.3g} of the limit is left to beta*", moves));
+             fmt::format("{:.3g} of the limit is left to `beta*`", moves));
   for (const bool diagonal : {false, true}) judge_ratio(large, diagonal, it);
   if (law.words < 2) return;
   it.judge(beta_limit, equal("diagonal: limit of the best weight of other words of the topic",

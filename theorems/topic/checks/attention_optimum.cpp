@@ -7,8 +7,8 @@
 namespace popgrad::topic::checks::attention_optimum {
 namespace {
 
-constexpr Hypothesis several_topics{"tau >= 2"};
-constexpr Hypothesis some_kept{"p_c > 0"};
+constexpr Hypothesis several_topics{"`tau >= 2`"};
+constexpr Hypothesis some_kept{"`p_c > 0`"};
 constexpr Hypothesis squared_loss = by_construction("squared loss", "the landscape is that of it");
 
 constexpr Knob crowding =
@@ -27,7 +27,7 @@ constexpr Knob never_kept =
 
 namespace block {
 
-constexpr Hypothesis least_norm{"W_V of least norm"};
+constexpr Hypothesis least_norm{"`W_V` of least norm"};
 
 Statement sheet{.id = "topic.attention-block",
                 .paper = "arXiv 2303.04245, Theorem 3",
@@ -51,37 +51,37 @@ as p_c does.)",
                           replacing, value_deviation_knob(least_norm), single_topic, never_kept},
                 .reads = "optimum"};
 
-const Clause line = sheet.clause("block-wise W_V: best attention is a line");
+const Clause line = sheet.clause("block-wise `W_V`: best attention is a line");
 const Clause above = sheet.clause("same topic above others");
-const Clause order = sheet.clause("order tau");
+const Clause order = sheet.clause("order `tau`");
 const Clause slope = sheet.clause("slope at uniform attention");
-const Clause borders = sheet.clause("uniform at tau = 1 or p_c -> 0");
+const Clause borders = sheet.clause("uniform at `tau = 1` or `p_c -> 0`");
 
 const Control whole_tau =
-    sheet.control("tau", "tau in place of tau - 1 in the slope at uniform attention");
-const Control longer_line = sheet.control("line", "the line of alpha + v beta");
+    sheet.control("tau", "`tau` in place of `tau - 1` in the slope at uniform attention");
+const Control longer_line = sheet.control("line", "the line of `alpha + v beta`");
 const Control each_word = sheet.control(
     "each-word", "each word of the topic needs more attention than words of other topics");
-const Control other_order = sheet.control("order", "g* grows as tau^1.1");
-const Rival all_topics =
-    sheet.rival("all-topics", "g* goes as T and not as tau: both grow at one T/tau", "a factor");
+const Control other_order = sheet.control("order", "`g*` grows as `tau^1.1`");
+const Rival all_topics = sheet.rival(
+    "all-topics", "`g*` goes as `T` and not as `tau`: both grow at one `T/tau`", "a factor");
 const Rival both_counts =
-    sheet.rival("both-counts", "g* goes as the square root of T tau", "a factor");
-const Control off_single = sheet.control("single", "the optimum at tau = 1 a tenth above v");
-const Control off_never = sheet.control("never-kept", "the optimum at p_c = 0 a tenth above v");
-const Control vanishing = sheet.control("vanishing", "g*/v - 1 goes as p_c^1.1");
+    sheet.rival("both-counts", "`g*` goes as the square root of `T tau`", "a factor");
+const Control off_single = sheet.control("single", "the optimum at `tau = 1` a tenth above `v`");
+const Control off_never = sheet.control("never-kept", "the optimum at `p_c = 0` a tenth above `v`");
+const Control vanishing = sheet.control("vanishing", "`g*/v - 1` goes as `p_c^1.1`");
 
 }  // namespace block
 
 namespace diagonal {
 
-constexpr Hypothesis several_words{"v >= 2"};
-constexpr Hypothesis diagonal_only{"diagonal W_V"};
+constexpr Hypothesis several_words{"`v >= 2`"};
+constexpr Hypothesis diagonal_only{"diagonal `W_V`"};
 
 Statement sheet{
     .id = "topic.attention-diagonal",
     .paper = "arXiv 2303.04245, Theorem 3",
-    .status = "described in source; slopes, beta* < 1 and the order of alpha* derived here",
+    .status = "described in source; slopes, `beta* < 1` and the order of `alpha*` derived here",
     .about = "the loss by attention weights",
     .theorem = R"(
 With diagonal W_V the loss at uniform attention falls with the weight of the same word and rises with
@@ -103,24 +103,25 @@ Beyond the hypotheses: alpha* = beta* = 1 at p_c = 0; at tau = 1 that mean is be
               value_deviation_knob(diagonal_only), single_topic, never_kept},
     .reads = "optimum"};
 
-const Clause point = sheet.clause("diagonal W_V: isolated best point");
-const Clause order = sheet.clause("alpha* of order tau");
-const Clause below_one = sheet.clause("beta* < 1");
+const Clause point = sheet.clause("diagonal `W_V`: isolated best point");
+const Clause order = sheet.clause("`alpha*` of order `tau`");
+const Clause below_one = sheet.clause("`beta* < 1`");
 const Clause above = sheet.clause("same topic above others");
-const Clause one_topic = sheet.clause("below at tau = 1");
+const Clause one_topic = sheet.clause("below at `tau = 1`");
 const Clause slope = sheet.clause("slopes at uniform");
-const Clause borders = sheet.clause("uniform at p_c = 0");
+const Clause borders = sheet.clause("uniform at `p_c = 0`");
 
-const Control same_word = sheet.control("same-word", "tau v in place of tau v - 1 in dL/dalpha");
-const Control other_words = sheet.control("other-words", "v in place of v - 1 in dL/dbeta");
+const Control same_word =
+    sheet.control("same-word", "`tau v` in place of `tau v - 1` in `dL/dalpha`");
+const Control other_words = sheet.control("other-words", "`v` in place of `v - 1` in `dL/dbeta`");
 const Control without_own = sheet.control(
     "without-own", "other words of the topic, too, get more than words of other topics");
-const Control other_order = sheet.control("order", "alpha* grows as tau^1.1");
-const Control off_never = sheet.control("never-kept", "weights a tenth above 1 at p_c = 0");
+const Control other_order = sheet.control("order", "`alpha*` grows as `tau^1.1`");
+const Control off_never = sheet.control("never-kept", "weights a tenth above 1 at `p_c = 0`");
 const Rival all_topics = sheet.rival(
-    "all-topics", "alpha* goes as T and not as tau: both grow at one T/tau", "a factor");
+    "all-topics", "`alpha*` goes as `T` and not as `tau`: both grow at one `T/tau`", "a factor");
 const Rival both_counts =
-    sheet.rival("both-counts", "alpha* goes as the square root of T tau", "a factor");
+    sheet.rival("both-counts", "`alpha*` goes as the square root of `T tau`", "a factor");
 
 }  // namespace diagonal
 
@@ -157,7 +158,7 @@ void prove_block(Examination& it) {
   const SymbolicLaw law = symbolic_law();
   const auto value = member(law, symbol("u"), Expression(0));
   const Expression slope = landscape(law, value).gradient(Expression(1), Expression(1))[0];
-  it.judge(block::slope, pull_is("dL/dalpha at uniform attention", -slope, law, law.active - 1,
+  it.judge(block::slope, pull_is("`dL/dalpha` at uniform attention", -slope, law, law.active - 1,
                                  block::whole_tau, law.active));
 }
 
@@ -166,10 +167,10 @@ void prove_diagonal(Examination& it) {
   const Vector<Expression> slopes =
       landscape(law, diagonal_value(law)).gradient(Expression(1), Expression(1));
   const Expression all = law.active * law.words;
-  it.judge(diagonal::slope, pull_is("dL/dalpha at uniform attention", -slopes[0], law, all - 1,
+  it.judge(diagonal::slope, pull_is("`dL/dalpha` at uniform attention", -slopes[0], law, all - 1,
                                     diagonal::same_word, all));
-  it.judge(diagonal::slope, pull_is("dL/dbeta at uniform attention", slopes[1], law, law.words - 1,
-                                    diagonal::other_words, law.words));
+  it.judge(diagonal::slope, pull_is("`dL/dbeta` at uniform attention", slopes[1], law,
+                                    law.words - 1, diagonal::other_words, law.words));
 }
 
 struct Examined {
@@ -192,12 +193,12 @@ std::optional<Examined> examined_attention(const Setting& setting, bool on_diago
   it.parameters["seed"] = setting.seed;
   if (!makes_a_law(law, it)) return {};
   it.require(several_topics, static_cast<double>(law.active - 2),
-             fmt::format("tau = {}", law.active));
+             fmt::format("`tau = {}`", law.active));
   it.require_positive(some_kept, to_double(law.correct),
-                      fmt::format("p_c = {}", to_text(law.correct)));
+                      fmt::format("`p_c = {}`", to_text(law.correct)));
   if (on_diagonal) {
     it.require(diagonal::several_words, static_cast<double>(law.words - 2),
-               fmt::format("v = {}", law.words));
+               fmt::format("`v = {}`", law.words));
   }
   const Hypothesis& of_value = on_diagonal ? diagonal::diagonal_only : block::least_norm;
   const double off = setting.value(value_deviation_knob(of_value));
@@ -245,13 +246,13 @@ void examine_block(const Setting& setting, Examination& it) {
   if (!examined) return;
   const TopicLaw<Rational>& law = examined->law;
   const Landscape<Rational>& made = examined->made;
-  it.judge(block::slope, equal("-dL/dalpha at uniform attention",
+  it.judge(block::slope, equal("`-dL/dalpha` at uniform attention",
                                -to_double(made.gradient(1, 1)[0]), exact_pull(law, law.active - 1))
                              .of_kind(EvidenceKind::exact)
                              .unless(block::whole_tau, exact_pull(law, law.active).value()));
   const auto uniform = static_cast<double>(law.words);
   const BestSum best = best_sum(law, made);
-  it.judge(block::above, below("uniform weight below the mean weight g*/v of the topic", 1,
+  it.judge(block::above, below("uniform weight below the mean weight `g*/v` of the topic", 1,
                                best.g * Quantity(1 / uniform))
                              .of_kind(EvidenceKind::certified)
                              // The least that a word has on the line: nothing, at beta = 0.
@@ -259,9 +260,9 @@ void examine_block(const Setting& setting, Examination& it) {
   const Rational words(law.words);
   const std::vector<Quantity> on_line = rises(made, best.at, words, words - 1);
   it.judge(block::line,
-           equal("L on the line of g* less L at beta = 0, over its depth")
-               .add("beta = g*/(2 v)", on_line[0], 0)
-               .add("beta = g*/v", on_line[1], 0)
+           equal("`L` on the line of `g*` less `L` at `beta = 0`, over its depth")
+               .add("`beta = g*/(2 v)`", on_line[0], 0)
+               .add("`beta = g*/v`", on_line[1], 0)
                .in_units_of(1)
                .of_kind(EvidenceKind::exact)
                .unless(block::longer_line, [&] { return rises(made, best.at, words, words); }));
@@ -272,14 +273,15 @@ void examine_block(const Setting& setting, Examination& it) {
                                  .of_kind(EvidenceKind::certified)
                                  .unless(off, times(1.1)));
   };
-  judge_border("g* of documents of one topic", of_one_topic(law), block::off_single);
-  judge_border("g* where no word is kept", without_keeping(law), block::off_never);
-  it.judge(block::borders, equal("order of g*/v - 1 in p_c, towards 0", order_in_keeping(law), 1)
-                               .unless(block::vanishing, times(1.1)));
-  it.judge(block::order, equal("order of g* in tau, far out", order_in_active(law, false), 1)
+  judge_border("`g*` of documents of one topic", of_one_topic(law), block::off_single);
+  judge_border("`g*` where no word is kept", without_keeping(law), block::off_never);
+  it.judge(block::borders,
+           equal("order of `g*/v - 1` in `p_c`, towards 0", order_in_keeping(law), 1)
+               .unless(block::vanishing, times(1.1)));
+  it.judge(block::order, equal("order of `g*` in `tau`, far out", order_in_active(law, false), 1)
                              .unless(block::other_order, times(1.1)));
   it.judge(block::order,
-           equal("order of g* in T at one tau, far out", order_in_topics(law, false), 0)
+           equal("order of `g*` in `T` at one `tau`, far out", order_in_topics(law, false), 0)
                .in_units_of(1)
                .against(block::all_topics, 1)
                .against(block::both_counts, 0.5));
@@ -298,18 +300,18 @@ void examine_diagonal(const Setting& setting, Examination& it) {
   const Landscape<Rational>& made = examined->made;
   const Vector<Rational> slopes = made.gradient(1, 1);
   const Index all = law.active * law.words;
-  it.judge(diagonal::slope,
-           equal("-dL/dalpha at uniform attention", -to_double(slopes[0]), exact_pull(law, all - 1))
-               .of_kind(EvidenceKind::exact)
-               .unless(diagonal::same_word, exact_pull(law, all)));
-  it.judge(diagonal::slope, equal("dL/dbeta at uniform attention", to_double(slopes[1]),
+  it.judge(diagonal::slope, equal("`-dL/dalpha` at uniform attention", -to_double(slopes[0]),
+                                  exact_pull(law, all - 1))
+                                .of_kind(EvidenceKind::exact)
+                                .unless(diagonal::same_word, exact_pull(law, all)));
+  it.judge(diagonal::slope, equal("`dL/dbeta` at uniform attention", to_double(slopes[1]),
                                   exact_pull(law, law.words - 1))
                                 .of_kind(EvidenceKind::exact)
                                 .unless(diagonal::other_words, exact_pull(law, law.words)));
   const CertifiedWeights best = certified_weights(law, made, true);
-  it.judge(diagonal::below_one, below("beta* below 1", best.beta, 1)
+  it.judge(diagonal::below_one, below("`beta*` below 1", best.beta, 1)
                                     .of_kind(EvidenceKind::certified)
-                                    .with(fmt::format("alpha* = {:.5g}; {} boxes",
+                                    .with(fmt::format("`alpha* = {:.5g}`; {} boxes",
                                                       best.alpha.value(), best.certificate.boxes)));
   it.judge(diagonal::above, below("uniform weight below the mean over the topic, own word included",
                                   1, mean_weight(law))
@@ -318,17 +320,18 @@ void examine_diagonal(const Setting& setting, Examination& it) {
                               return positive_definite(made, best.certificate) ? Truth::yes
                                                                                : Truth::no;
                             }).of_kind(EvidenceKind::exact));
-  it.judge(diagonal::order, equal("order of alpha* in tau, far out", order_in_active(law, true), 1)
-                                .unless(diagonal::other_order, times(1.1)));
   it.judge(diagonal::order,
-           equal("order of alpha* in T at one tau, far out", order_in_topics(law, true), 0)
+           equal("order of `alpha*` in `tau`, far out", order_in_active(law, true), 1)
+               .unless(diagonal::other_order, times(1.1)));
+  it.judge(diagonal::order,
+           equal("order of `alpha*` in `T` at one `tau`, far out", order_in_topics(law, true), 0)
                .in_units_of(1)
                .against(diagonal::all_topics, 1)
                .against(diagonal::both_counts, 0.5));
   const std::vector<Quantity> bordering = minimisers_near_uniform(without_keeping(law));
-  it.judge(diagonal::borders, equal("alpha* and beta* where no word is kept")
-                                  .add("alpha*", bordering[0], 1)
-                                  .add("beta*", bordering[1], 1)
+  it.judge(diagonal::borders, equal("`alpha*` and `beta*` where no word is kept")
+                                  .add("`alpha*`", bordering[0], 1)
+                                  .add("`beta*`", bordering[1], 1)
                                   .of_kind(EvidenceKind::certified)
                                   .unless(diagonal::off_never, times(1.1)));
   it.judge(diagonal::one_topic,

@@ -38,29 +38,31 @@ const Clause inner_products =
 const Clause of_attention =
     sheet.clause("the attention layer alone between it and that of topics and token");
 const Clause attended = sheet.clause("other words of the topic attended to more than other topics");
-const Clause copied =
-    sheet.clause("on a diagonal W_V attention copies the own word, and they are attended to less");
+const Clause copied = sheet.clause(
+    "on a diagonal `W_V` attention copies the own word, and they are attended to less");
 
-const Hypothesis some_kept = sheet.assume("p_c > 0");
+const Hypothesis some_kept = sheet.assume("`p_c > 0`");
 const Hypothesis squared =
     sheet.assume(by_construction("squared loss", "all losses here are squared"));
 const Hypothesis infinite =
     sheet.assume(by_construction("infinitely long documents", "expectations are over them"));
 const Hypothesis several_topics =
-    sheet.assume({"tau >= 2", Basis::evaluated,
-                  "at tau = 1 the losses stand, and attention inside the topic is the smaller"});
+    sheet.assume({"`tau >= 2`", Basis::evaluated,
+                  "at `tau = 1` the losses stand, and attention inside the topic is the smaller"});
 const Hypothesis several_words =
-    sheet.assume({"v >= 2", Basis::evaluated, "else a topic has no other words"});
+    sheet.assume({"`v >= 2`", Basis::evaluated, "else a topic has no other words"});
 const Hypothesis wide = sheet.assume(
-    {"embeddings of at least T v + 1 dimensions", Basis::evaluated,
-     "the loss is convex in E = W_E' W_E; W_E with as many dimensions as words, [MASK] among them, "
-     "is invertible or lacks rank where it rests, so that every minimum in W_E is one in E. "
-     "Narrower ones may rest elsewhere, from a large start: T + 2 dimensions, from entries of 0.3, "
-     "end at 0.9133 for L_T = 0.9, T = 6, tau = 2, v = 5, seeds 1, 2, 3, 5"});
+    {"embeddings of at least `T v + 1` dimensions", Basis::evaluated,
+     "the loss is convex in `E = W_E' W_E`; `W_E` with as many dimensions as words, [MASK] among "
+     "them, "
+     "is invertible or lacks rank where it rests, so that every minimum in `W_E` is one in `E`. "
+     "Narrower ones may rest elsewhere, from a large start: `T + 2` dimensions, from entries of "
+     "0.3, "
+     "end at 0.9133 for `L_T = 0.9`, `T = 6`, `tau = 2`, `v = 5`, seeds 1, 2, 3, 5"});
 const Hypothesis small_start = sheet.assume(
-    {"W_E starts small", Basis::evaluated,
-     "the flow lets what W_E has of differences within a topic fall only, and it may keep them: "
-     "they make |W_E e_i|^2 larger and the inner products with other words smaller"});
+    {"`W_E` starts small", Basis::evaluated,
+     "the flow lets what `W_E` has of differences within a topic fall only, and it may keep them: "
+     "they make `|W_E e_i|^2` larger and the inner products with other words smaller"});
 
 const Control own_topics =
     sheet.control("own-topics", "a replaced position always of the document's topics");
@@ -69,11 +71,11 @@ const Control token_used =
 const Control tenth_more = sheet.control(
     "tenth-more", "inner products and attention to other words a tenth larger inside a topic");
 
-const Rival copying =
-    sheet.rival("copying", "attention learns to copy the own word, as it does on the diagonal W_V",
-                "own weight");
+const Rival copying = sheet.rival(
+    "copying", "attention learns to copy the own word, as it does on the diagonal `W_V`",
+    "own weight");
 const Rival uniform = sheet.rival(
-    "uniform-attention", "the start: W_V carries the topics, attention adds nothing to them");
+    "uniform-attention", "the start: `W_V` carries the topics, attention adds nothing to them");
 
 const Knob absent = sheet.knob(absent_knob(1, 3, 2));
 const Knob active = sheet.knob(active_knob(2, 3, 2));
@@ -190,20 +192,20 @@ void judge_attention(const TopicLaw<double>& law, double gap, std::uint64_t seed
            below("weight of other topics below that of other words of the topic, layer trained", 1,
                  layer.others)
                .against(copying, diagonal.others));
-  it.judge(attended, equal("that of other words of the topic, trained on a W_V of blocks",
+  it.judge(attended, equal("that of other words of the topic, trained on a `W_V` of blocks",
                            blocks.others, weight)
                          .unless(tenth_more, times(1.1))
                          .against(uniform, 1));
   it.judge(
       copied,
-      below("trained on the diagonal W_V: other words of the topic, other topics, the own word")
+      below("trained on the diagonal `W_V`: other words of the topic, other topics, the own word")
           .add("other words of the topic", diagonal.others, 1)
           .add("own word", 1, diagonal.own));
 }
 
 // Both W_V have the loss of topics before attention is trained.
 void judge_start(const TopicLaw<Rational>& law, Examination& it) {
-  it.judge(of_attention, identity("loss of uniform attention that of topics on either W_V", [&] {
+  it.judge(of_attention, identity("loss of uniform attention that of topics on either `W_V`", [&] {
                            const Rational one(1);
                            const Rational topics = bayes_loss(law, Known::topics);
                            const bool is =
@@ -229,22 +231,22 @@ void examine(const Setting& setting, Examination& it) {
   it.parameters["seed"] = setting.seed;
   if (!makes_a_law(law, it)) return;
   const bool kept = it.require_positive(some_kept, to_double(law.correct),
-                                        fmt::format("p_c = {}", to_text(law.correct)));
+                                        fmt::format("`p_c = {}`", to_text(law.correct)));
   const bool several = it.require(several_topics, static_cast<double>(law.active - 2),
-                                  fmt::format("tau = {}", law.active));
+                                  fmt::format("`tau = {}`", law.active));
   const Index width = width_of(law);
   it.parameters["d_e"] = width;
   it.parameters["start"] = start;
   it.require(wide, static_cast<double>(width - law.vocabulary()),
              fmt::format("{} of {}", width, law.vocabulary()));
   const bool others = it.require(several_words, static_cast<double>(law.words - 2),
-                                 fmt::format("v = {}", law.words));
+                                 fmt::format("`v = {}`", law.words));
   if (!kept || !several || !others) return;
   const TopicLaw<double> close = rounded(law);
   const auto v = static_cast<double>(law.words);
   const double left = kept_of_start(close, width, setting.seed, size) / (v - 1);
   it.require(small_start, noticed_share - left * close.kept() * v,
-             fmt::format("inner products may miss {:.3g} of 1/(a v)", left * close.kept() * v));
+             fmt::format("inner products may miss {:.3g} of `1/(a v)`", left * close.kept() * v));
   const double gap = to_double(
       Rational(bayes_loss(law, Known::topics) - bayes_loss(law, Known::topics_and_token)));
   judge_embeddings(train_embedding(close, width, 0, setting.seed, size), close, gap, left, it);

@@ -25,28 +25,28 @@ difference.)",
                 .reads = "optimum"};
 
 const Clause add_up =
-    sheet.clause("best embeddings: same-topic less other-topic inner products add up to 1/a");
+    sheet.clause("best embeddings: same-topic less other-topic inner products add up to `1/a`");
 const Clause products = sheet.clause("from a small start those with other words are the larger");
-const Clause family = sheet.clause("a family of E is stationary");
-const Clause of_rank_topics = sheet.clause("one of it has rank T");
+const Clause family = sheet.clause("a family of `E` is stationary");
+const Clause of_rank_topics = sheet.clause("one of it has rank `T`");
 
-const Hypothesis wide = sheet.assume("embedding dimension at least T");
+const Hypothesis wide = sheet.assume("embedding dimension at least `T`");
 const Hypothesis uniform = sheet.assume("uniform attention");
 const Hypothesis several_words =
-    sheet.assume({"v >= 2", Basis::evaluated, "else a topic has no other words"});
+    sheet.assume({"`v >= 2`", Basis::evaluated, "else a topic has no other words"});
 const Hypothesis at_minimum =
-    sheet.assume({"the minimum, not a saddle", Basis::evaluated, "W_E = 0 is a saddle"});
+    sheet.assume({"the minimum, not a saddle", Basis::evaluated, "`W_E = 0` is a saddle"});
 const Hypothesis small_start = sheet.assume(
-    {"W_E starts small, for other words", Basis::evaluated,
-     "what W_E has at first of differences within a topic may stay, and makes the square of each "
+    {"`W_E` starts small, for other words", Basis::evaluated,
+     "what `W_E` has at first of differences within a topic may stay, and makes the square of each "
      "embedding larger and the inner products with other words smaller"});
 
-const Control nothing_kept = sheet.control("nothing-kept", "1 - p_m in place of a");
+const Control nothing_kept = sheet.control("nothing-kept", "`1 - p_m` in place of `a`");
 const Control tenth_more = sheet.control("tenth-more", "a gap 10 % too large");
 const Control no_member = sheet.control("no-member", "one entry off by 1/10");
 const Control any_start =
     sheet.control("any-start", "the same from entries of 0.3: the topic counts, not the start");
-const Control larger_rank = sheet.control("rank", "a rank of T + 1");
+const Control larger_rank = sheet.control("rank", "a rank of `T + 1`");
 const Rival own_word = sheet.rival(
     "own-word", "only the inner product of a word with itself is larger", "the square of a word");
 
@@ -74,7 +74,7 @@ void judge_family(const TopicLaw<Rational>& law, std::uint64_t seed, Examination
   const auto stationary = [&](const Rational& error) {
     return gram_is_stationary(law, seed, error);
   };
-  it.judge(family, identity("E C - c' on members of the family: the gradient is 0",
+  it.judge(family, identity("`E C - c'` on members of the family: the gradient is 0",
                             [&] { return stationary(0); })
                        .of_kind(EvidenceKind::exact)
                        .unless(no_member, [&] { return stationary(Rational(1) / 10); }));
@@ -83,7 +83,7 @@ void judge_family(const TopicLaw<Rational>& law, std::uint64_t seed, Examination
   const Rational u = -law.stray() / (law.kept() * s);
   const SignCount signs = exact_inertia(random_gram(law, u, false, seed));
   it.judge(of_rank_topics,
-           identity("the member with zero row 0 is positive semidefinite of rank T",
+           identity("the member with zero row 0 is positive semidefinite of rank `T`",
                     [&] { return semidefinite_of_rank(signs, law.topics); })
                .of_kind(EvidenceKind::exact)
                .unless(larger_rank, [&] { return semidefinite_of_rank(signs, law.topics + 1); }));
@@ -109,7 +109,7 @@ void examine(const Setting& setting, Examination& it) {
   const double entries = setting.value(attention);
   it.require(uniform, -entries, fmt::format("entries of size {:g}", entries));
   const bool others = it.require(several_words, static_cast<double>(law.words - 2),
-                                 fmt::format("v = {}", law.words));
+                                 fmt::format("`v = {}`", law.words));
   judge_family(law, setting.seed, it);
   const TrainedEmbedding trained = train_embedding(rounded(law), width, entries, setting.seed);
   it.require(
@@ -126,7 +126,7 @@ void examine(const Setting& setting, Examination& it) {
   const double predicted = 1 / (to_double(law.kept()) * v);
   const double left = kept_of_start(rounded(law), width, setting.seed, size) / (v - 1);
   it.require(small_start, noticed_share - left / predicted,
-             fmt::format("they may miss {:.3g} of 1/(a v)", left / predicted));
+             fmt::format("they may miss {:.3g} of `1/(a v)`", left / predicted));
   Quantity larger = train_embedding(rounded(law), width, entries, setting.seed, size).others;
   larger.add(ErrorPart::next_order(left));
   it.judge(products, equal("trained from a small start: mean inner product of two words of a topic "

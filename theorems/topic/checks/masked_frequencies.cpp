@@ -33,7 +33,7 @@ const Clause deviations =
     sheet.clause("variance of those of [MASK] and of words of the topics over documents");
 
 const Hypothesis long_documents = sheet.assume(by_construction(
-    "long documents", "expectations do not depend on N, and deviations are judged at their N"));
+    "long documents", "expectations do not depend on `N`, and deviations are judged at their `N`"));
 const Hypothesis even_words = sheet.assume("words uniform over the topics of a document");
 
 const Control own_topics =
@@ -177,7 +177,7 @@ void judge_documents(const TopicLaw<Rational>& exact, const Setting& setting, Ex
                             .with(sizes_drawn));
   const SampleMoments found = sample_moments(of_documents, setting.false_alarm / 4);
   it.judge(deviations,
-           equal("N times the variance over documents")
+           equal("`N` times the variance over documents")
                .add("[MASK]", found.variance[0] * Quantity(static_cast<double>(length)),
                     mask * (1 - mask))
                .add("a word of the topics", found.mean[1], own_frequency * (1 - own_frequency))

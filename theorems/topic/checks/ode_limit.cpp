@@ -12,7 +12,7 @@ constexpr Knob start_size =
 Statement sheet = ode_limit_sheet({.id = "topic.ode-limit",
                                    .paper = "arXiv 2303.04245",
                                    .status = "derived here",
-                                   .about = "descent and SGD on documents of N tokens",
+                                   .about = "descent and SGD on documents of `N` tokens",
                                    .theorem = R"(
 Gradient flow in place of SGD: descent follows the flow with an error O(eta); the spread of SGD over
 runs is O(sqrt(eta/B)); documents of N tokens add to the expected field, and to the mean path,
@@ -20,10 +20,10 @@ runs is O(sqrt(eta/B)); documents of N tokens add to the expected field, and to 
                                    .knobs = {horizon, start_size, repetition_knob}},
                                   false);
 
-const Clause documents_add = sheet.clause("documents of N tokens add c/N");
+const Clause documents_add = sheet.clause("documents of `N` tokens add `c/N`");
 const Control larger_bias = sheet.control("larger-bias", "a bias of documents 10 % larger");
 const Control mean_output =
-    sheet.control("mean-output", "the variance of outputs over documents left out of c");
+    sheet.control("mean-output", "the variance of outputs over documents left out of `c`");
 
 constexpr double step_size = 0.4;
 constexpr Index tokens = 64, shorter = 4;  // documents for what is neglected are N/4 long
@@ -80,13 +80,14 @@ double judge_bias(const Setting& setting, Examination& it) {
     return instead(
         [=] { return shift_of(documents, of_variance, eta).dot(shift) / shift.squaredNorm(); });
   };
-  it.judge(documents_add,
-           equal("shift of the mean over runs by documents of N tokens, over that of c/N", share, 1)
-               .of_kind(EvidenceKind::statistical)
-               .with(fmt::format("c/N shifts descent by {:.3g}", shift.norm()))
-               .unless(larger_bias, times(1.1))
-               .unless(mean_output, other(false, step_size))
-               .unless(wrong_learning_rate, other(true, 1.1 * step_size)));
+  it.judge(
+      documents_add,
+      equal("shift of the mean over runs by documents of `N` tokens, over that of `c/N`", share, 1)
+          .of_kind(EvidenceKind::statistical)
+          .with(fmt::format("`c/N` shifts descent by {:.3g}", shift.norm()))
+          .unless(larger_bias, times(1.1))
+          .unless(mean_output, other(false, step_size))
+          .unless(wrong_learning_rate, other(true, 1.1 * step_size)));
   return left;
 }
 

@@ -99,11 +99,11 @@ inline TopicLaw<double> rounded(const TopicLaw<Rational>& law) {
 inline bool makes_a_law(const TopicLaw<Rational>& law, Examination& result) {
   if (law.active >= law.topics) {
     result.hypotheses.push_back(
-        {"tau < T", Truth::no, fmt::format("tau = {} of T = {}", law.active, law.topics)});
+        {"`tau < T`", Truth::no, fmt::format("tau = {} of T = {}", law.active, law.topics)});
   }
   if (!(law.hidden() > 0)) {
     result.hypotheses.push_back(
-        {"p_c + p_r < 1", Truth::no, fmt::format("p0 = {}", to_text(law.mask()))});
+        {"p_c + p_r < 1", Truth::no, fmt::format("`p0 = {}`", to_text(law.mask()))});
   }
   return law.active < law.topics && law.hidden() > 0;
 }

@@ -23,23 +23,23 @@ topic than with words of other topics.)",
 
 const Clause attended = sheet.clause(
     "in SGD with Adam, as attention forms, other words of the topic get more than other topics, "
-    "W_V "
+    "`W_V` "
     "trained or in blocks");
-const Clause copied = sheet.clause("less on a diagonal W_V");
+const Clause copied = sheet.clause("less on a diagonal `W_V`");
 const Clause own_counted = sheet.clause("the topic with the own word ends with more on each");
 const Clause products = sheet.clause("inner products of embeddings with other words larger");
 
-const Hypothesis several_topics = sheet.assume("tau >= 2");
+const Hypothesis several_topics = sheet.assume("`tau >= 2`");
 const Hypothesis several_words =
-    sheet.assume({"v >= 2", Basis::evaluated, "else a topic has no other words"});
+    sheet.assume({"`v >= 2`", Basis::evaluated, "else a topic has no other words"});
 const Hypothesis past_stage_two = sheet.assume("training past stage 2");
 
 const Control interleaved = sheet.control(
     "interleaved", "the words of one place in every topic taken for a topic, nothing else changed");
 const Control every_value = sheet.control(
-    "every-value", "other words of the topic get more on every W_V, the diagonal one as well");
+    "every-value", "other words of the topic get more on every `W_V`, the diagonal one as well");
 const Rival copying = sheet.rival(
-    "copying", "attention learns to copy the own word only, as it does on the diagonal W_V",
+    "copying", "attention learns to copy the own word only, as it does on the diagonal `W_V`",
     "own weight");
 
 const Knob topics = sheet.knob(topics_knob(4, 10, 5));
@@ -202,9 +202,9 @@ void examine(const Setting& setting, Examination& it) {
   if (given.temperature != 1) it.parameters["temperature"] = given.temperature;
   if (given.label_noise > 0) it.parameters["label_noise"] = given.label_noise;
   it.require(several_topics, static_cast<double>(law.active - 2),
-             fmt::format("tau = {}", law.active));
+             fmt::format("`tau = {}`", law.active));
   const bool others = it.require(several_words, static_cast<double>(law.words - 2),
-                                 fmt::format("v = {}", law.words));
+                                 fmt::format("`v = {}`", law.words));
   if (!others) return;
   const auto steps = static_cast<std::uint64_t>(setting.count(training_steps));
   const Trainings all = trainings(given);
@@ -233,27 +233,28 @@ void examine(const Setting& setting, Examination& it) {
                                  lead(blocks.formed, false, same_topic),
                                  lead(blocks.ended, false, same_topic)};
   };
-  judge(attended,
-        below("attention: other topics less other words of the topic", leads(in_topic), 0)
-            .at({fmt::format("W_V trained, step {}", whole.forming),
-                 fmt::format("W_V in blocks, step {}", blocks.forming), "W_V in blocks, the end"})
-            .in_units_of(1)
-            .unless(interleaved, [&] { return leads(in_turn); })
-            .against(copying, [&] {
-              const Quantity formed = lead(diagonal.formed, false, in_topic);
-              return std::vector<Quantity>{formed, formed, lead(diagonal.ended, false, in_topic)};
-            }));
+  judge(
+      attended,
+      below("attention: other topics less other words of the topic", leads(in_topic), 0)
+          .at({fmt::format("`W_V` trained, step {}", whole.forming),
+               fmt::format("`W_V` in blocks, step {}", blocks.forming), "`W_V` in blocks, the end"})
+          .in_units_of(1)
+          .unless(interleaved, [&] { return leads(in_turn); })
+          .against(copying, [&] {
+            const Quantity formed = lead(diagonal.formed, false, in_topic);
+            return std::vector<Quantity>{formed, formed, lead(diagonal.ended, false, in_topic)};
+          }));
   const Quantity on_diagonal = lead(diagonal.ended, false, in_topic);
   judge(copied,
-        below("on the diagonal W_V: other words of the topic less other topics", -on_diagonal, 0)
+        below("on the diagonal `W_V`: other words of the topic less other topics", -on_diagonal, 0)
             .in_units_of(1)
             .unless(every_value, [&] { return on_diagonal; }));
-  it.report("W_V trained, at the end: other topics less other words of the topic",
+  it.report("`W_V` trained, at the end: other topics less other words of the topic",
             lead(whole.ended, false, in_topic).value());
   judge(own_counted, below("attention: other topics less the topic with the own word")
-                         .add("W_V trained", lead(whole.ended, true, in_topic), 0)
-                         .add("W_V in blocks", lead(blocks.ended, true, in_topic), 0)
-                         .add("W_V diagonal", lead(diagonal.ended, true, in_topic), 0)
+                         .add("`W_V` trained", lead(whole.ended, true, in_topic), 0)
+                         .add("`W_V` in blocks", lead(blocks.ended, true, in_topic), 0)
+                         .add("`W_V` diagonal", lead(diagonal.ended, true, in_topic), 0)
                          .in_units_of(1));
   judge(products, below("inner products: words of other topics less other words of the topic",
                         lead(embedded.ended, false, in_topic), 0)

@@ -20,16 +20,16 @@ the [MASK] key, with g away from g* as well.)",
                 .reads = "block-reduced"};
 
 const Clause certified_end =
-    sheet.clause("stage 2, restricted to (alpha, beta), ends at the certified optimum");
+    sheet.clause("stage 2, restricted to `(alpha, beta)`, ends at the certified optimum");
 const Clause last_rate = sheet.clause("at the rate there");
 const Clause lower = sheet.clause("free it ends lower");
 const Clause by_mask = sheet.clause("by the weight of [MASK]");
-const Clause sum_moves = sheet.clause("and a g for it");
+const Clause sum_moves = sheet.clause("and a `g` for it");
 
 const Hypothesis words_kept = sheet.assume(
-    {"a = 1 - (1 - p_c) p_m > 0", Basis::evaluated, "else there is no W_V of least norm"});
+    {"`a = 1 - (1 - p_c) p_m > 0`", Basis::evaluated, "else there is no `W_V` of least norm"});
 const Hypothesis stage_one_ended =
-    sheet.assume({"stage 1 has ended", Basis::evaluated, "W_V is that of least norm"});
+    sheet.assume({"stage 1 has ended", Basis::evaluated, "`W_V` is that of least norm"});
 const Hypothesis squared_loss =
     sheet.assume(by_construction("squared loss", "all flows here are of that loss"));
 const Hypothesis several_topics = sheet.assume(
@@ -37,14 +37,16 @@ const Hypothesis several_topics = sheet.assume(
 
 const Control deeper = sheet.control("deeper", "an optimum a tenth deeper below uniform attention");
 const Control farther = sheet.control(
-    "farther", "g a tenth farther: from uniform attention, and of free W_K and W_Q from g*");
+    "farther",
+    "`g` a tenth farther: from uniform attention, and of free `W_K` and `W_Q` from `g*`");
 const Control larger_rate = sheet.control("rate", "the last rate 10 % larger");
 const Control larger_gain = sheet.control("gain", "a gain by [MASK] 10 % larger");
 const Control larger_weight =
     sheet.control("mask-weight", "a weight of [MASK] a tenth farther from 1");
 
 const Rival only_mask = sheet.rival(
-    "only-mask", "nothing but the weight of [MASK] moves where W_K and W_Q are free: g stays at g*",
+    "only-mask",
+    "nothing but the weight of [MASK] moves where `W_K` and `W_Q` are free: `g` stays at `g*`",
     "the weight of [MASK]");
 
 const Knob absent = sheet.knob(absent_knob(1, 8, 2));
@@ -95,14 +97,14 @@ void examine(const Setting& setting, Examination& it) {
   it.parameters["seed"] = setting.seed;
   if (!makes_a_law(law, it)) return;
   const bool kept = it.require_positive(words_kept, to_double(law.kept()),
-                                        fmt::format("a = {}", to_text(law.kept())));
+                                        fmt::format("`a = {}`", to_text(law.kept())));
   const bool several = it.require(several_topics, static_cast<double>(law.active - 2),
-                                  fmt::format("tau = {}", law.active));
+                                  fmt::format("`tau = {}`", law.active));
   if (!kept || !several) return;
   const TopicLaw<double> close = rounded(law);
   const double off = setting.value(deviation);
   const BlockValue<double> value = deviating(minimum_norm_value(close), off, setting.seed);
-  it.require(stage_one_ended, -off, fmt::format("W_V off by {:.3g} of its largest entry", off));
+  it.require(stage_one_ended, -off, fmt::format("`W_V` off by {:.3g} of its largest entry", off));
   const Predicted claimed = predict(law);
   const auto v = static_cast<double>(law.words);
   const double depth = claimed.uniform - claimed.restricted.loss;
@@ -113,16 +115,16 @@ void examine(const Setting& setting, Examination& it) {
                               .in_units_of(depth)
                               .of_kind(EvidenceKind::certified)
                               .unless(deeper, claimed.uniform - 1.1 * depth));
-  it.judge(certified_end, equal("g at its end", end.sum, claimed.sum)
+  it.judge(certified_end, equal("`g` at its end", end.sum, claimed.sum)
                               .in_units_of(way)
                               .of_kind(EvidenceKind::certified)
                               .unless(farther, v + 1.1 * way));
-  it.judge(last_rate, equal("rate at which g comes to its end", end.rate, claimed.rate)
+  it.judge(last_rate, equal("rate at which `g` comes to its end", end.rate, claimed.rate)
                           .unless(larger_rate, times(1.1)));
   const double gain = claimed.restricted.loss - claimed.free.loss;
   const FreeEnd free = free_end(close, value, setting.value(start_size), gain / 1000);
   const TopicAttention masked = best_mask_at(close, value, best);
-  it.judge(lower, equal("loss by which free W_K and W_Q end lower",
+  it.judge(lower, equal("loss by which free `W_K` and `W_Q` end lower",
                         Quantity(claimed.restricted.loss) - free.loss, gain)
                       .unless(larger_gain, times(1.1))
                       .against(only_mask, claimed.restricted.loss - masked.loss));
@@ -132,7 +134,7 @@ void examine(const Setting& setting, Examination& it) {
                         .unless(larger_weight, 1 + 1.1 * change)
                         .against(only_mask, masked.mask));
   const double moved = claimed.free.sum.value() - best;
-  it.judge(sum_moves, equal("g at their end", free.sum, claimed.free.sum)
+  it.judge(sum_moves, equal("`g` at their end", free.sum, claimed.free.sum)
                           .in_units_of(std::fabs(moved))
                           .unless(farther, best + 1.1 * moved)
                           .against(only_mask, best));

@@ -19,31 +19,32 @@ so that at sigma/10 they are late by ln(10)/attention_rate. W_K W_K' - W_Q W_Q' 
                 .false_version = "together",
                 .reads = "flow"};
 
-const Clause value_first = sheet.clause("W_V relaxes first, at value_rate");
-const Clause keys_wait = sheet.clause("W_K and W_Q small till then");
-const Clause then_keys = sheet.clause("then at attention_rate");
-const Clause later = sheet.clause("later from smaller sigma");
-const Clause conserved = sheet.clause("W_K W_K' - W_Q W_Q' conserved");
+const Clause value_first = sheet.clause("`W_V` relaxes first, at `value_rate`");
+const Clause keys_wait = sheet.clause("`W_K` and `W_Q` small till then");
+const Clause then_keys = sheet.clause("then at `attention_rate`");
+const Clause later = sheet.clause("later from smaller `sigma`");
+const Clause conserved = sheet.clause("`W_K W_K' - W_Q W_Q'` conserved");
 
-const Hypothesis near_zero = sheet.assume("W_V = 0, sigma << 1 at first");
+const Hypothesis near_zero = sheet.assume("`W_V = 0`, `sigma << 1` at first");
 const Hypothesis equal_rates = sheet.assume("rates of one size");
 const Hypothesis plain_training =
     sheet.assume("squared loss, one-hot embeddings, no penalty, all trained");
-const Hypothesis attention_moves = sheet.assume("2 <= tau < T, p_c > 0, p0 > 0");
+const Hypothesis attention_moves = sheet.assume("`2 <= tau < T`, `p_c > 0`, `p0 > 0`");
 
-const Control larger_value_rate = sheet.control("value-rate", "value_rate 10 % larger");
-const Control larger_attention_rate = sheet.control("attention-rate", "attention_rate 10 % larger");
+const Control larger_value_rate = sheet.control("value-rate", "`value_rate` 10 % larger");
+const Control larger_attention_rate =
+    sheet.control("attention-rate", "`attention_rate` 10 % larger");
 const Control independent =
-    sheet.control("independent", "topics drawn independently: T for T - 1 in both rates");
-const Control weighted = sheet.control("weighted", "W_K W_K' - 1.1 W_Q W_Q' conserved");
+    sheet.control("independent", "topics drawn independently: `T` for `T - 1` in both rates");
+const Control weighted = sheet.control("weighted", "`W_K W_K' - 1.1 W_Q W_Q'` conserved");
 const Control together =
-    sheet.control("together", "W_V, W_K and W_Q go their way at one time, not in two stages");
+    sheet.control("together", "`W_V`, `W_K` and `W_Q` go their way at one time, not in two stages");
 
-const Rival triple =
-    sheet.rival("three-factors",
-                "a start from which the product of W_V, W_K and W_Q grows as a whole: stage 2 "
-                "comes after a time of 1/sigma",
-                "a rate");
+const Rival triple = sheet.rival(
+    "three-factors",
+    "a start from which the product of `W_V`, `W_K` and `W_Q` grows as a whole: stage 2 "
+    "comes after a time of `1/sigma`",
+    "a rate");
 
 const Knob topics = sheet.knob(topics_knob(3, 5, 4));
 const Knob active = sheet.knob(active_knob(2, 3, 2));
@@ -210,7 +211,7 @@ bool require_hypotheses(const Training& training, double ratio, Examination& it)
   const double value = x.segment(layout.values(), layout.width * layout.width).norm();
   it.require(
       near_zero, value > 0 ? -value : small_logits - first,
-      fmt::format("|W_V| = {:.3g}, logits {:.3g}, small below {:g}", value, first, small_logits));
+      fmt::format("`|W_V| = {:.3g}`, logits {:.3g}, small below {:g}", value, first, small_logits));
   it.require(equal_rates, 1 - ratio, fmt::format("{:.3g} times as fast", ratio));
   const bool plain = it.require(
       plain_training,
@@ -221,7 +222,7 @@ bool require_hypotheses(const Training& training, double ratio, Examination& it)
   const bool moves =
       it.require(attention_moves,
                  law.active >= 2 && law.active < law.topics && law.correct > 0 && law.mask() > 0,
-                 fmt::format("tau = {} of {}", law.active, law.topics));
+                 fmt::format("`tau = {}` of {}", law.active, law.topics));
   return plain && moves && training.scale > 0;
 }
 
@@ -237,17 +238,17 @@ void examine(const Setting& setting, Examination& it) {
   const Stages stages(training, ratio);
   const double fewer = 1 - 1 / static_cast<double>(law.topics);
   it.judge(value_first,
-           equal("rate of W_V at the end of stage 1", stages.rate_of_value(), stages.value_rate)
+           equal("rate of `W_V` at the end of stage 1", stages.rate_of_value(), stages.value_rate)
                .unless(larger_value_rate, times(1.1))
                .unless(independent, times(fewer)));
   const Quantity left = stages.value_left();
   it.judge(keys_wait, below("at the end of stage 1, below a tenth")
-                          .add("what W_V has left of its way", left, 0.1)
-                          .add("what W_K has made of its", stages.keys_made(), 0.1)
+                          .add("what `W_V` has left of its way", left, 0.1)
+                          .add("what `W_K` has made of its", stages.keys_made(), 0.1)
                           .unless(together, [&] {
                             return std::vector<Quantity>{left, Quantity(1) - left};
                           }));
-  it.judge(then_keys, equal("rate of W_K in stage 2, while it is small", stages.rate_of_keys(),
+  it.judge(then_keys, equal("rate of `W_K` in stage 2, while it is small", stages.rate_of_keys(),
                             stages.attention_rate)
                           .unless(larger_attention_rate, times(1.1))
                           .unless(independent, times(fewer)));
@@ -255,13 +256,13 @@ void examine(const Setting& setting, Examination& it) {
   smaller.scale /= 10;
   smaller.keys /= 10;
   smaller.queries /= 10;
-  it.judge(later, equal("delay of stage 2 at a tenth of sigma",
+  it.judge(later, equal("delay of stage 2 at a tenth of `sigma`",
                         Stages(smaller, ratio).time_of_small() - stages.time_of_small(),
                         std::log(10.0) / stages.attention_rate)
                       .unless(larger_attention_rate, times(1 / 1.1))
                       .against(triple, Quantity(9) * stages.time_of_small()));
   it.judge(conserved,
-           equal("drift of W_K W_K' - W_Q W_Q', over W_K W_K' at the end", stages.drift(1), 0)
+           equal("drift of `W_K W_K' - W_Q W_Q'`, over `W_K W_K'` at the end", stages.drift(1), 0)
                .in_units_of(1)
                .unless(weighted, [&] { return stages.drift(1.1); }));
 }

@@ -29,26 +29,26 @@ and without one the optimum of least norm is W = c' C^+, the gradient 2 (W C - c
                 .reads = "optimum"};
 
 const Clause sums_and_column =
-    sheet.clause("best W_V under uniform attention: block sums and column 0");
-const Clause all_such = sheet.clause("all such W_V, no others");
+    sheet.clause("best `W_V` under uniform attention: block sums and column 0");
+const Clause all_such = sheet.clause("all such `W_V`, no others");
 const Clause least_entries = sheet.clause("minimum-norm limit");
-const Clause ridge = sheet.clause("l2 form");
-const Clause first_order = sheet.clause("off it by O(lambda)");
+const Clause ridge = sheet.clause("`l2` form");
+const Clause first_order = sheet.clause("off it by `O(lambda)`");
 
 const Hypothesis squared_loss =
     sheet.assume(by_construction("squared loss", "moments and gradient are those of it"));
 const Hypothesis long_documents = sheet.assume("long documents");
-const Hypothesis masks_occur = sheet.assume("p0 > 0");
+const Hypothesis masks_occur = sheet.assume("`p0 > 0`");
 
-const Control nothing_kept = sheet.control("nothing-kept", "1 - p_m in place of a");
-const Control no_pull = sheet.control("no-pull", "column 0 without u s");
-const Control larger_rank = sheet.control("rank", "a rank of T + 1");
+const Control nothing_kept = sheet.control("nothing-kept", "`1 - p_m` in place of `a`");
+const Control no_pull = sheet.control("no-pull", "column 0 without `u s`");
+const Control larger_rank = sheet.control("rank", "a rank of `T + 1`");
 const Control unique = sheet.control(
-    "unique", "without a penalty, too, the W_V with a block a topic is the only optimal one");
+    "unique", "without a penalty, too, the `W_V` with a block a topic is the only optimal one");
 const Control blocks_alone =
-    sheet.control("blocks-alone", "u = -1/(a T), least norm of the blocks alone");
+    sheet.control("blocks-alone", "`u = -1/(a T)`, least norm of the blocks alone");
 const Control half_penalty = sheet.control("half-penalty", "the optimum of half the penalty");
-const Control other_order = sheet.control("order", "a distance of order 1.1 in lambda");
+const Control other_order = sheet.control("order", "a distance of order 1.1 in `lambda`");
 
 const Knob absent = sheet.knob(absent_knob(1, 4, 2));
 const Knob active = sheet.knob(active_knob(1, 4, 2));
@@ -101,7 +101,7 @@ void judge_equations(const TopicLaw<Rational>& law, const Rational& lambda, std:
   // u and what adds up to 0 within the blocks.
   const SignCount signs = exact_inertia(second_moment(law));
   it.judge(all_such,
-           identity("C, the Hessian of a row over 2, is positive semidefinite of rank T",
+           identity("`C`, the Hessian of a row over 2, is positive semidefinite of rank `T`",
                     [&] { return semidefinite_of_rank(signs, law.topics); })
                .of_kind(EvidenceKind::exact)
                .unless(larger_rank, [&] { return semidefinite_of_rank(signs, law.topics + 1); })
@@ -109,7 +109,7 @@ void judge_equations(const TopicLaw<Rational>& law, const Rational& lambda, std:
   const auto solves = [&](const Rational& used) {
     return is_optimal(law, expand(law, penalised_value(law, used)), lambda);
   };
-  it.judge(ridge, identity("W (C + lambda I) = c'", [&] { return solves(lambda); })
+  it.judge(ridge, identity("`W (C + lambda I) = c'`", [&] { return solves(lambda); })
                       .of_kind(EvidenceKind::exact)
                       .unless(half_penalty, [&] { return solves(lambda / 2); }));
 }
@@ -122,8 +122,8 @@ void examine(const Setting& setting, Examination& it) {
   it.parameters["seed"] = setting.seed;
   if (!makes_a_law(law, it)) return;
   const double inverse = setting.value(shortness);
-  it.require(long_documents, -inverse, fmt::format("1/N = {:.4g}", inverse));
-  it.require(masks_occur, to_double(law.mask()), fmt::format("p0 = {}", to_text(law.mask())));
+  it.require(long_documents, -inverse, fmt::format("`1/N = {:.4g}`", inverse));
+  it.require(masks_occur, to_double(law.mask()), fmt::format("`p0 = {}`", to_text(law.mask())));
   Rational lambda = decimal(setting.value(penalty));
   if (setting.instance != nullptr && setting.instance->number<Rational>("lambda", "0") > 0) {
     lambda = setting.instance->number<Rational>("lambda", "0");
@@ -131,7 +131,7 @@ void examine(const Setting& setting, Examination& it) {
   it.parameters["lambda"] = to_double(lambda);
   judge_optimum(law, inverse, it);
   judge_equations(law, lambda, setting.seed, it);
-  it.judge(first_order, equal("order in lambda of the distance to the optimum of least norm",
+  it.judge(first_order, equal("order in `lambda` of the distance to the optimum of least norm",
                               order_in_penalty(law), 1)
                             .unless(other_order, times(1.1)));
 }

@@ -77,7 +77,7 @@ Picture picture() {
 
 FigureMaker figure() {
   return {.info = {.name = "topic-blocks",
-                   .title = "Block patterns of W_V and of the embeddings' inner products",
+                   .title = "Block patterns of `W_V` and of the embeddings' inner products",
                    .shows = {"topic.value", "topic.embedding"},
                    .parameters = document_law("5", "2", "4")},
           .data = data,

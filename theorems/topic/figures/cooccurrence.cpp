@@ -210,6 +210,7 @@ Picture picture() {
   Panel& attention = made.panels.front();
   attention.title = "attention, mean over keys = 1";
   attention.y.range = "0:6.5";
+  attention.y.own_range = "0:*";
   attention.key = "at graph 0.98,0.99";
   Panel& cosine = made.panels.back();
   cosine.title = "cosine of embeddings";

@@ -68,7 +68,7 @@ Picture picture() {
 
 FigureMaker figure() {
   return {.info = {.name = "topic-corpus",
-                   .title = "Attention trained on documents of a file, beside co-occurrence",
+                   .title = "Attention trained on documents of a file, next to co-occurrence",
                    .needs_data = true,
                    .shows = {"topic.same-topic-attention"}},
           .data = data,

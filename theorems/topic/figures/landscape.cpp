@@ -151,8 +151,7 @@ Picture picture() {
   Picture made{.height = 6, .left = 0.12, .right = 0.78};
   for (const char* label : labels) {
     made.panels.push_back(
-        {.title =
-             fmt::format("='{}'.(own eq '1' ? ', T = '.T.', τ = '.tau.', v = '.v : '')", label),
+        {.title = label,
          .x = {.range = "0:54", .own_range = "*:*"},
          .y = {.label = "β, other words of the topic",
                .range = "0:6",
@@ -191,7 +190,7 @@ Picture picture() {
 
 FigureMaker figure() {
   return {.info = {.name = "topic-landscape",
-                   .title = "Loss over (alpha, beta) with optimum and training paths",
+                   .title = "Loss over `(alpha, beta)` with optimum and training paths",
                    .in_report = true,
                    .shows = {"topic.attention-block", "topic.attention-diagonal",
                              "topic.stage2-optimum"},

@@ -93,7 +93,9 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }
 
 constexpr const char* script =
-    R"gp(height = 4.7
+    R"gp(foot = given ? 0.05 + 0.1*int(caption_lines) : 0
+height = 4.7 + foot
+up_to(share) = (foot + 4.7*share)/height
 data = name.'.csv'
 blocks = name.'-blocks.csv'
 array titles[2] = ['one-hot embeddings', 'trained embeddings']
@@ -103,6 +105,7 @@ do for [kind in 'svg png pdf'] {
   eval labels
   set output name.'.'.kind
   set multiplot
+  if (given) { set label 1 caption at screen 0.02, screen (foot-0.04)/height left noenhanced font ',5.5' }
   set size nosquare
   set format x '%g'
   set format y '%g'
@@ -115,13 +118,14 @@ do for [kind in 'svg png pdf'] {
   set ylabel 'attention, uniform = 1' offset 0+right,0
   do for [i=0:1] {
     set title titles[i+1]
-    set tmargin at screen 0.965 - 0.37*i
-    set bmargin at screen 0.965 - 0.37*i - 0.27
-    if (i == 1) { set xlabel 'step of Adam'; unset key } else { set key at graph 0.98,0.98 }
+    set tmargin at screen up_to(0.965 - 0.37*i)
+    set bmargin at screen up_to(0.965 - 0.37*i - 0.27)
+    if (i == 1) { set xlabel 'step of Adam'; unset key } else { set key at graph 0.98,(given ? 0.72 : 0.98) }
     plot for [k=1:3] data index i every ::(i==0) using 1:(column(2*k)-column(2*k+1)):(column(2*k)+column(2*k+1)) with filledcurves linetype k fillstyle transparent solid 0.2 noborder notitle, \
          data index i every ::(i==0) using 1:2 with lines linetype 1 title 'same word', \
          data index i every ::(i==0) using 1:4 with lines linetype 2 title 'other words of the topic', \
          data index i every ::(i==0) using 1:6 with lines linetype 3 title 'words of other topics'
+    unset label 1
   }
   unset xlabel
   unset ylabel
@@ -136,8 +140,8 @@ do for [kind in 'svg png pdf'] {
     set title matrices[i+1]
     set lmargin at screen 0.03 + 0.32*i
     set rmargin at screen 0.03 + 0.32*i + 0.225
-    set tmargin at screen 0.195
-    set bmargin at screen 0.025
+    set tmargin at screen up_to(0.195)
+    set bmargin at screen up_to(0.025)
     set autoscale xy
     stats blocks index i every ::(i==0) using 3 nooutput
     top = abs(STATS_max) > abs(STATS_min) ? abs(STATS_max) : abs(STATS_min)
@@ -156,7 +160,7 @@ do for [kind in 'svg png pdf'] {
 
 FigureMaker figure() {
   return {.info = {.name = "topic-lda",
-                   .title = "The paper's synthetic experiment: attention, W_V and embeddings",
+                   .title = "The paper's synthetic experiment: attention, `W_V` and embeddings",
                    .shows = {"topic.same-topic-attention"},
                    .parameters = document_law("10", "4", "10")},
           .data = data,

@@ -144,7 +144,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }
 
 Picture picture() {
-  Picture made{.height = 1.75, .columns = 3, .left = 0.13, .right = 0.86, .between = 0.035};
+  Picture made{.height = 1.75, .columns = 3, .left = 0.145, .right = 0.82, .between = 0.045};
   for (const auto& [rule, label] : rules) {
     const bool adam = rule == Rule::adam;
     // Row $0 is of rate $0/6 and size $0 % 6.
@@ -152,12 +152,13 @@ Picture picture() {
         {.title = label,
          .x = {.label = " ",
                .range = "-0.5:6.5",
-               .tics = adam ? "('10^{-2}' 0, '' 1, '0.1' 2, '' 3, '1' 4, '' 5, '10' 6)"
-                            : "('1' 0, '' 1, '10' 2, '' 3, '10^2' 4, '' 5, '10^3' 6)"},
+               .tics = adam ? "('10^{-2}' 0, '' 1, '' 2, '' 3, '1' 4, '' 5, '10' 6)"
+                            : "('1' 0, '' 1, '10' 2, '' 3, '' 4, '' 5, '10^3' 6)"},
          .y = {.range = "-0.5:5.5", .tics = "('' 0, '' 1, '' 2, '' 3, '' 4, '' 5)"},
          .curves = {plot::image("(int($0)/6)", "(int($0)%6)", "log10_steps").of(label)},
          .colours = {.range = "-2:2",
                      .palette = "defined (-2 red, 0 '#ffffff', 2 blue)",
+                     .label = "steps of attention / of W_V",
                      .tics = "('1/100' -2, '1/10' -1, '1' 0, '10' 1, '100' 2) offset -0.6,0",
                      .bar = adam}});
   }
@@ -172,7 +173,7 @@ Picture picture() {
 
 FigureMaker figure() {
   return {.info = {.name = "topic-phases",
-                   .title = "Which moves first, W_V or attention, by optimiser, rates and start",
+                   .title = "Which moves first, `W_V` or attention, by optimiser, rates and start",
                    .shows = {"topic.two-stage"},
                    .parameters = document_law("4", "2", "3")},
           .data = data,

@@ -6,6 +6,17 @@
 ///   N_x = alpha pi_x + beta (v - 1) pi_x + 1 - v pi_x,  x = [its topic is in the document],
 /// so that, with quadratic Q and linear P,
 ///   L = constant + sum_x (Q_x(alpha, beta)/N_x^2 - P_x(alpha, beta)/N_x)
+/// For block values (w0, d, s', u'), y as x of another topic:
+///   out_i = (w0 p0 + (d alpha + s' beta (v-1)) pi_x + u' (1 - p0 - v pi_x))/N_x            own word
+///   out_s = (w0 p0 + (s' alpha + d beta + s' beta (v-2)) pi_x + u' (1 - p0 - v pi_x))/N_x  same topic
+///   out_y = (w0 p0 + u' (alpha + beta (v-1)) pi_x + (d + s' (v-1)) pi_y
+///            + u' (1 - p0 - v pi_x - v pi_y))/N_x                                          other topics
+///   L     = p_c L_C + p_r [tau/T L_R1 + (1 - tau/T) L_R0] + (1 - p_c - p_r) L_M
+///   L_C   = (out_i - 1)^2 + (v-1) out_s^2 + (tau-1) v out_1^2 + (T-tau) v out_0^2          x = 1
+///   L_R1  = out_i^2 + (v-1) out_s^2 + (tau-1) v out_1^2 + (T-tau) v out_0^2 + 1
+///           - 2 [(out_i + (v-1) out_s)/(tau v) + (tau-1)/tau out_1]                        x = 1
+///   L_R0  = out_i^2 + (v-1) out_s^2 + tau v out_1^2 + (T-tau-1) v out_0^2 - 2 out_1 + 1    x = 0
+///   L_M   = the loss under uniform attention; 1 - 1/(tau v) where W_V is optimal there
 /// Making it costs O(1) for block values, O(T (Tv)^2) otherwise; a value O(1).
 /// Source: arXiv 2303.04245, Theorem 3; the closed form is derived here.
 

@@ -219,8 +219,8 @@ std::vector<Rung> symmetric_rungs() {
 constexpr const char* notation = R"(
 All columns are functions of the matrices on infinitely long documents, in `sgd` too: `loss` is the
 population loss, not that of a minibatch, and with `label_noise` that of the noisy labels. Attention
-is that of the layer, at its `temperature`. Z_i = sum_j pt_j exp(s_ji), and attention is averaged over
-query words i and documents with the topic of i.
+is that of the layer, at its `temperature`. `Z_i = sum_j pt_j exp(s_ji)`, and attention is averaged over
+query words `i` and documents with the topic of `i`.
 )";
 
 std::shared_ptr<const Examination> audit_of_run(std::string_view name, const Parameters& p,

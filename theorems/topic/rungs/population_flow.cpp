@@ -89,33 +89,33 @@ struct Readings {
 const std::vector<Observable<Readings>>& observable_table() {
   using R = Readings;
   static const std::vector<Observable<R>> table{
-      {{"loss", "L, with its penalty", "squared: 1 at W_V = 0", "loss of a selected position"},
+      {{"loss", "`L`, with its penalty", "squared: 1 at `W_V = 0`", "loss of a selected position"},
        &R::loss},
-      {{"norm_W_V", "Frobenius norm of W_V", ">= 0", "rises first"}, &R::norm_W_V},
-      {{"norm_W_K", "Frobenius norm of W_K", ">= 0", "moves in stage 2"}, &R::norm_W_K},
-      {{"norm_W_Q", "Frobenius norm of W_Q", ">= 0", "moves in stage 2"}, &R::norm_W_Q},
-      {{"attention_same_word", "mean of exp(s_ii)/Z_i", "1: uniform",
+      {{"norm_W_V", "Frobenius norm of `W_V`", "`>= 0`", "rises first"}, &R::norm_W_V},
+      {{"norm_W_K", "Frobenius norm of `W_K`", "`>= 0`", "moves in stage 2"}, &R::norm_W_K},
+      {{"norm_W_Q", "Frobenius norm of `W_Q`", "`>= 0`", "moves in stage 2"}, &R::norm_W_Q},
+      {{"attention_same_word", "mean of `exp(s_ii)/Z_i`", "1: uniform",
         "attention per key over that of uniform attention, own word"},
        &R::attention_same_word},
-      {{"attention_same_topic", "mean of exp(s_ji)/Z_i over j != i of the topic",
-        "1: uniform; 0 if v = 1", "other words of the topic"},
+      {{"attention_same_topic", "mean of `exp(s_ji)/Z_i` over `j != i` of the topic",
+        "1: uniform; 0 if `v = 1`", "other words of the topic"},
        &R::attention_same_topic},
-      {{"attention_other_topic", "sum pt_j exp(s_ji)/(Z_i sum pt_j) over j of other topics",
+      {{"attention_other_topic", "`sum pt_j exp(s_ji)/(Z_i sum pt_j)` over `j` of other topics",
         "1: uniform; 0 if there are none", "words of other topics"},
        &R::attention_other_topic},
-      {{"value_diagonal", "mean of W_ii, i >= 1; W = W_V, or W_E' W_V W_E", "real", "d"},
+      {{"value_diagonal", "mean of `W_ii`, `i >= 1`; `W = W_V`, or `W_E' W_V W_E`", "real", "`d`"},
        &R::value_diagonal},
-      {{"value_same_topic", "mean of W_ij, i != j of one topic", "real; 0 if v = 1", "s'"},
+      {{"value_same_topic", "mean of `W_ij`, `i != j` of one topic", "real; 0 if `v = 1`", "`s'`"},
        &R::value_same_topic},
-      {{"value_other_topic", "mean of W_ij, i, j of different topics", "real", "u'"},
+      {{"value_other_topic", "mean of `W_ij`, `i`, `j` of different topics", "real", "`u'`"},
        &R::value_other_topic},
-      {{"gram_diagonal", "mean of (W_E' W_E)_ii, i >= 1", "one-hot: 1",
+      {{"gram_diagonal", "mean of `(W_E' W_E)_ii`, `i >= 1`", "one-hot: 1",
         "squared length of an embedding"},
        &R::gram_diagonal},
-      {{"gram_same_topic", "mean of (W_E' W_E)_ij, i != j of one topic", "one-hot: 0",
+      {{"gram_same_topic", "mean of `(W_E' W_E)_ij`, `i != j` of one topic", "one-hot: 0",
         "inner products inside topics"},
        &R::gram_same_topic},
-      {{"gram_other_topic", "mean of (W_E' W_E)_ij, i, j of different topics", "one-hot: 0",
+      {{"gram_other_topic", "mean of `(W_E' W_E)_ij`, `i`, `j` of different topics", "one-hot: 0",
         "inner products between topics"},
        &R::gram_other_topic},
   };
@@ -143,11 +143,14 @@ std::vector<std::string> PopulationFlow::state_names() const {
   return names;
 }
 
+double PopulationFlow::penalty(const Vector<double>& x) const {
+  return training_.penalty *
+         x.segment(layout_.values(), layout_.width * layout_.width).squaredNorm();
+}
+
 double PopulationFlow::loss(const Vector<double>& x) const {
   const Effective now = effective(layout_, x);
-  const double penalty =
-      training_.penalty * x.segment(layout_.values(), layout_.width * layout_.width).squaredNorm();
-  return expectation_(now.value, now.logits) + penalty;
+  return expectation_(now.value, now.logits) + penalty(x);
 }
 
 void PopulationFlow::descend(const Vector<double>& x, const Matrix<double>& dvalue,
@@ -187,8 +190,7 @@ void PopulationFlow::rhs(const Vector<double>& x, Vector<double>& dx, const doub
   move(x, dx, Moving::all);
 }
 
-void PopulationFlow::sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream,
-                                Index batch) const {
+double PopulationFlow::add_batch(const Vector<double>& x, Stream& stream, Index batch) const {
   make_effective(layout_, x, now_);
   const Index size = layout_.vocabulary;
   dvalue_.setZero(size, size);
@@ -196,13 +198,24 @@ void PopulationFlow::sample_rhs(const Vector<double>& x, Vector<double>& dx, Str
   if (!document_.of_this) document_.of_this.emplace(training_);
   DocumentLoss& documents = *document_.of_this;
   Stream labels = stream.skip(groups_before_labels);
+  double loss = 0;
   for (Index i = 0; i < batch; ++i) {
     throw_if_step_stopped(i);
     documents.draw(stream);
     if (training_.label_noise > 0) documents.replace_labels(labels);
-    documents.add_gradient(now_, 1 / static_cast<double>(batch), dvalue_, dlogits_);
+    loss += documents.add_gradient(now_, 1 / static_cast<double>(batch), dvalue_, dlogits_);
   }
+  return loss;
+}
+
+void PopulationFlow::sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream,
+                                Index batch) const {
+  add_batch(x, stream, batch);
   descend(x, dvalue_, dlogits_, Moving::all, dx);
+}
+
+double PopulationFlow::batch_loss(const Vector<double>& x, Stream& stream, Index batch) const {
+  return add_batch(x, stream, batch) + penalty(x);
 }
 
 const DocumentLaw& PopulationFlow::documents() const {

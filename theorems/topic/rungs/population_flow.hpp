@@ -41,6 +41,9 @@ class PopulationFlow final {
   /// labels have a part of the stream, as it is on entry, that documents of fewer than 2^32 numbers
   /// do not reach.
   void sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream, Index batch) const;
+  /// Mean loss of the documents of `sample_rhs`, over the expected number of their selected positions, with the
+  /// penalty. Cost of `sample_rhs`.
+  [[nodiscard]] double batch_loss(const Vector<double>& x, Stream& stream, Index batch) const;
   /// Expectation and covariance of `sample_rhs`: exact for documents short enough for
   /// popgrad/fluctuations/draw_law.hpp. For longer ones the squared loss has its bias to order 1/N by
   /// add_document_bias, and a covariance from documents that are drawn once (sampled_documents.hpp)
@@ -66,6 +69,9 @@ class PopulationFlow final {
   void move(const Vector<double>& x, Vector<double>& dx, Moving moving) const;
 
  private:
+  [[nodiscard]] double penalty(const Vector<double>& x) const;
+  /// Leaves the mean gradient of drawn documents in dvalue_ and dlogits_; returns their mean loss.
+  double add_batch(const Vector<double>& x, Stream& stream, Index batch) const;
   void descend(const Vector<double>& x, const Matrix<double>& dvalue, const Matrix<double>& dlogits,
                Moving moving, Vector<double>& dx) const;
 

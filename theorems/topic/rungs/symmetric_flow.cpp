@@ -92,14 +92,14 @@ const std::vector<Observable<BlockReadings<T>>>& symmetric_table() {
   static const std::vector<Observable<R>> table = [] {
     std::vector<Observable<R>> all = block_table<T>();
     all.insert(all.begin() + 2,
-               {{{"norm_W_K", "sqrt(tr K)", ">= 0", "moves in stage 2"}, &R::norm_W_K},
-                {{"norm_W_Q", "sqrt(tr Q)", ">= 0", "moves in stage 2"}, &R::norm_W_Q}});
+               {{{"norm_W_K", "`sqrt(tr K)`", "`>= 0`", "moves in stage 2"}, &R::norm_W_K},
+                {{"norm_W_Q", "`sqrt(tr Q)`", "`>= 0`", "moves in stage 2"}, &R::norm_W_Q}});
     for (Observable<R>& one : all) {
-      if (one.info.name == "alpha") one.info.formula = "exp((S_ii - S_other)/sqrt(d_a))";
-      if (one.info.name == "beta") one.info.formula = "exp((S_same - S_other)/sqrt(d_a))";
+      if (one.info.name == "alpha") one.info.formula = "`exp((S_ii - S_other)/sqrt(d_a))`";
+      if (one.info.name == "beta") one.info.formula = "`exp((S_same - S_other)/sqrt(d_a))`";
     }
-    all.push_back({{"mask_weight", "exp((S_0w - S_other)/sqrt(d_a))", "> 0",
-                    "weight of [MASK] as a key; M grows by (mask_weight - 1) p0"},
+    all.push_back({{"mask_weight", "`exp((S_0w - S_other)/sqrt(d_a))`", "`> 0`",
+                    "weight of [MASK] as a key; `M` grows by (`mask_weight` - 1) `p0`"},
                    &R::mask_weight});
     return all;
   }();

@@ -1,0 +1,7 @@
+#include "formulas/evaluate.hpp"
+
+namespace popgrad::formulas {
+
+template class Evaluator<Rational>;
+
+}  // namespace popgrad::formulas

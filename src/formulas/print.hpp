@@ -1,0 +1,19 @@
+#pragma once
+/// Syntax trees as text in three notations, with as few brackets as each needs.
+
+#include <span>
+#include <string>
+
+#include "formulas/syntax.hpp"
+
+namespace popgrad::formulas::syntax {
+
+/// Parses back to the same tree.
+std::string to_numpy(const Tree& tree);
+/// `ranks`: numbers of axes of the nodes, where known. A product with a scalar is written without a sign, one
+/// by entries as \odot.
+std::string to_latex(const Tree& tree, std::span<const int> ranks = {});
+/// C++ for arrays that broadcast as NumPy's do, such as xtensor's.
+std::string to_cpp(const Tree& tree);
+
+}  // namespace popgrad::formulas::syntax

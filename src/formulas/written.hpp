@@ -1,0 +1,30 @@
+#pragma once
+/// Graphs as formulas again: what a person would write, in NumPy's notation, LaTeX or C++.
+
+#include <string>
+#include <vector>
+
+#include "formulas/graph.hpp"
+#include "formulas/syntax.hpp"
+
+namespace popgrad::formulas {
+
+/// A formula with the numbers of axes of its nodes, as to_latex takes them.
+struct Written {
+  std::string name;  ///< left of the =
+  syntax::Tree tree;
+  std::vector<int> ranks;
+};
+
+struct NamedArray {
+  std::string name;
+  Array array;
+};
+
+/// As one formula. Throws InputError if it is too long for one.
+Written written(const Array& array);
+/// The formulas in an order of computation: long parts that are needed more than once come first, under names
+/// `part1`, `part2`, ... that no variable has.
+std::vector<Written> written(const std::vector<NamedArray>& outputs);
+
+}  // namespace popgrad::formulas
