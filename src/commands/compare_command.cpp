@@ -259,7 +259,8 @@ Action add_compare(CommandLine& app, const Invocation& call) {
   command->add_option("--level", options->level, Number{within(1e-9, 0.5), "1e-3"},
                       "false-alarm probability: that runs of the same law are found to depart");
   command->add_option("--resolution", options->resolution, Number{within(0, 0.1), "1e-6"},
-                      "relative precision of the recorded numbers");
+                      "relative precision of the recorded numbers, of the largest of a column; "
+                      "unless it is given, that of their digits counts where they have fewer");
   command->add_list(
       "--suspect", options->suspects,
       "settings to test first: eta, batch, momentum, numbers or choices of the model, by "

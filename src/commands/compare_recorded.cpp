@@ -263,6 +263,22 @@ void require_rate(const std::vector<RecordedRun>& recorded, double eta, double r
   }
 }
 
+// The same of a rate that is written in the clock. A number in it that is the learning rate states it, so that
+// another factor may count steps: 0.1*(4*step).
+void require_rate_of_clock(const std::vector<RecordedRun>& recorded, const std::string& clock,
+                           double eta, double resolution) {
+  const auto is_eta = [&](double x) { return std::fabs(x - eta) <= resolution * eta; };
+  for (const RecordedRun& run : recorded) {
+    if (!run.clock_rate || is_eta(run.clock_rate->rate)) continue;
+    const std::vector<double>& literals = run.clock_rate->literals;
+    if (std::any_of(literals.begin(), literals.end(), is_eta)) continue;
+    reject("popgrad compare", "--clock", clock,
+           fmt::format("adds {:.6g} a step, and --eta is {:g}; the time is learning rate * steps: "
+                       "give '{:g}*step', where a step of the log is several '{:g}*(N*step)'",
+                       run.clock_rate->rate, eta, eta, eta));
+  }
+}
+
 // What the band is, and whether the expected fluctuation is predicted or sampled.
 std::string band_text(const Judging& j, const RungInfo& sampled, const RunJudge& judge) {
   const Judgement& made = judge.judgement();
@@ -409,7 +425,12 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
   // Steps and batch say how the recorded run was made, whatever the rung is.
   check_meaning(command, sampled);
   require_setting(common);
-  require_rate(recorded, from_text<double>(common.step_size), options.resolution);
+  const double eta = from_text<double>(common.step_size);
+  require_rate(recorded, eta, options.resolution);
+  require_rate_of_clock(recorded, options.clock, eta, options.resolution);
+  if (command.get_option("--resolution").count() > 0) {
+    for (RecordedRun& run : recorded) run.digits.clear();
+  }
   CompareOptions chosen = options;
   chosen.ensemble = options.ensemble || common.runs.has_value();
   if (!common.runs) common.runs = standard_runs;

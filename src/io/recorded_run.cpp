@@ -25,14 +25,26 @@ constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 // Times that differ by rounding of a clock formula are one.
 bool same_time(double a, double b) { return std::fabs(a - b) <= 1e-9 * std::fabs(b); }
 
-// By what follows the last / or . of its name.
-bool is_learning_rate(std::string_view column) {
+// What follows the last / or . of a name, in small letters.
+std::string last_part(std::string_view column) {
   std::string name(column.substr(column.find_last_of("/.") + 1));
   std::transform(name.begin(), name.end(), name.begin(), [](char c) {
     return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   });
+  return name;
+}
+
+bool is_learning_rate(std::string_view column) {
+  const std::string name = last_part(column);
   return name == "lr" || name == "learning_rate" || name == "learningrate" || name == "eta" ||
          name == "step_size" || name.starts_with("lr-") || name.starts_with("lr_");
+}
+
+// Whether it counts steps, by the same part of its name.
+bool counts_steps(std::string_view column) {
+  static const std::set<std::string, std::less<>> names{
+      "step", "_step", "steps", "global_step", "globalstep", "iteration", "iterations", "iter"};
+  return names.contains(last_part(column));
 }
 
 // ---- columns --------------------------------------------------------------------------------
@@ -84,7 +96,9 @@ struct Asked {
   std::optional<RowFormula> clock;
   std::vector<std::size_t> rates;      // columns of the clock that are learning rates
   std::optional<std::size_t> counter;  // the only other column of the clock
+  std::optional<ClockRate> clock_rate;
   std::map<std::size_t, std::vector<double>> numbers;
+  std::vector<WrittenDigits> digits;  // one an observable
 
   [[nodiscard]] double value(std::size_t observable, std::size_t row) const {
     return numbers.at(columns[observable])[row];
@@ -133,6 +147,16 @@ RowFormula clock_of(const Table& table, const RecordedLayout& layout) {
   return {fmt::format("({})*`{}`", text, table.names[column]), table.names};
 }
 
+// Of a clock that is linear in its only column, if that counts steps.
+std::optional<ClockRate> rate_of(const RowFormula& clock, const Table& table) {
+  if (clock.reads().size() != 1 || !counts_steps(table.names[clock.reads().front()]))
+    return std::nullopt;
+  const auto at = [&](double steps) { return clock([&](std::size_t) { return steps; }); };
+  const double rate = at(1) - at(0);
+  if (!same_time(at(2) - at(1), rate)) return std::nullopt;
+  return ClockRate{rate, clock.literals()};
+}
+
 Asked asked_of(Table& table, const RecordedLayout& layout) {
   Asked asked;
   asked.clock = clock_of(table, layout);
@@ -171,6 +195,7 @@ Asked asked_of(Table& table, const RecordedLayout& layout) {
     }
   }
   if (asked.clock->reads().size() != asked.rates.size() + 1) asked.counter.reset();
+  asked.clock_rate = rate_of(*asked.clock, table);
   std::set<std::size_t> all(asked.clock->reads().begin(), asked.clock->reads().end());
   for (const std::size_t c : asked.columns) {
     if (c < table.names.size()) all.insert(c);
@@ -183,11 +208,29 @@ Asked asked_of(Table& table, const RecordedLayout& layout) {
   for (std::size_t k = 0; k < columns.size(); ++k) {
     asked.numbers[columns[k]] = std::move(numbers[k]);
   }
+  std::map<std::size_t, WrittenDigits> digits;
+  for (const auto& [column, values] : asked.numbers) digits[column] = digits_of(values);
   for (std::size_t k = 0; k < formulas.size(); ++k) {
-    const std::size_t rows = asked.numbers.at(formulas[k].reads().front()).size();
-    std::vector<double>& made = asked.numbers[table.names.size() + k];
-    for (std::size_t row = 0; row < rows; ++row) made.push_back(asked.value(formulas[k], row));
+    const RowFormula& formula = formulas[k];
+    const std::size_t rows = asked.numbers.at(formula.reads().front()).size();
+    std::vector<double> made;
+    WrittenDigits of;
+    for (std::size_t row = 0; row < rows; ++row) {
+      made.push_back(asked.value(formula, row));
+      double unit = 0;
+      for (const std::size_t moved : formula.reads()) {
+        const double there = formula([&](std::size_t c) {
+          const double x = asked.numbers.at(c)[row];
+          return c == moved ? x + digits.at(c).unit_at(x) : x;
+        });
+        unit += std::fabs(there - made.back());
+      }
+      if (std::isfinite(unit)) of.unit = std::max(of.unit, unit);
+    }
+    asked.numbers[table.names.size() + k] = std::move(made);
+    digits[table.names.size() + k] = of;
   }
+  for (const std::size_t c : asked.columns) asked.digits.push_back(digits.at(c));
   return asked;
 }
 
@@ -459,6 +502,8 @@ RecordedRun run_of(const Table& table, const Asked& asked, RowOrder& order,
                    const std::vector<Row>& rows) {
   RecordedRun run;
   run.columns = asked.observables;
+  run.clock_rate = asked.clock_rate;
+  run.digits = asked.digits;
   run.values.resize(run.columns.size());
   for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
     while (end < rows.size() && same_time(rows[end].t, rows[begin].t)) ++end;

@@ -25,9 +25,11 @@ RowFormula::RowFormula(std::string_view text, std::span<const std::string> colum
     if (!scope.contains(column)) scope.emplace(column, computation_->graph.variable(column, {}));
   }
   for (const formulas::syntax::Node& node : tree.nodes) {
-    if (node.kind == formulas::syntax::Kind::number &&
-        std::isinf(std::strtod(node.text.c_str(), nullptr)))
-      throw formulas::FormulaError(node.place, "the number is too large for a double");
+    if (node.kind == formulas::syntax::Kind::number) {
+      literals_.push_back(std::strtod(node.text.c_str(), nullptr));
+      if (std::isinf(literals_.back()))
+        throw formulas::FormulaError(node.place, "the number is too large for a double");
+    }
     if (node.kind != formulas::syntax::Kind::name || !scope.contains(node.text)) continue;
     const auto column = static_cast<std::size_t>(
         std::find(columns.begin(), columns.end(), node.text) - columns.begin());

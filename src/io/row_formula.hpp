@@ -20,6 +20,8 @@ class RowFormula {
 
   /// Columns that it reads, by number; each once.
   [[nodiscard]] const std::vector<std::size_t>& reads() const { return reads_; }
+  /// Numbers that are written in it, in their order.
+  [[nodiscard]] const std::vector<double>& literals() const { return literals_; }
   /// Of a row, `value(column)` being its number in a column.
   template <class F>
   double operator()(const F& value) const {
@@ -31,6 +33,7 @@ class RowFormula {
   struct Computation;
   std::unique_ptr<Computation> computation_;
   std::vector<std::size_t> reads_;
+  std::vector<double> literals_;
   std::vector<double*> numbers_;  // of the columns, in the computation
 
   [[nodiscard]] double computed() const;

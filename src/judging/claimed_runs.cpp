@@ -30,6 +30,10 @@ Suspect momentum_suspect(const ClaimedRuns& claimed) {
   return {Suspect::Kind::momentum, "momentum", given ? steps.optimiser.momentum : 0, true};
 }
 
+Suspect batch_suspect(const ClaimedRuns& claimed) {
+  return {Suspect::Kind::batch, "batch", static_cast<double>(claimed.steps.batch)};
+}
+
 std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std::string>& named) {
   const WalkRequest& steps = claimed.steps;
   const auto is_named = [&](const std::string& name) {
@@ -37,8 +41,9 @@ std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std:
   };
   std::vector<Suspect> all{
       {Suspect::Kind::learning_rate, "learning rate", steps.step_size, is_named("eta")},
-      {Suspect::Kind::batch, "batch", static_cast<double>(steps.batch), is_named("batch")},
+      batch_suspect(claimed),
   };
+  all.back().asked_for = is_named("batch");
   if (is_named("momentum")) all.push_back(momentum_suspect(claimed));
   const bool every = is_named("all");
   std::vector<std::string> known{"eta", "batch", "momentum", "all"};

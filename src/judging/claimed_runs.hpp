@@ -55,6 +55,8 @@ std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std:
 /// Momentum, whether it was claimed or not.
 Suspect momentum_suspect(const ClaimedRuns& claimed);
 
+Suspect batch_suspect(const ClaimedRuns& claimed);
+
 /// What runs are made with.
 struct RunSetting {
   WalkRequest steps;  ///< those of the recorded rows, whatever the learning rate

@@ -120,10 +120,12 @@ double bound_on_predicted(const std::vector<double>& largest, const std::vector<
 }
 
 Yardstick yardstick(const std::string& column, const std::vector<Trajectory<double>>& ensemble,
-                    const Trajectory<double>* centre, const CrossCheckRequest& request) {
+                    const Trajectory<double>* centre, const CrossCheckRequest& request,
+                    const WrittenDigits& digits) {
   Yardstick made;
   const Band all = band(ensemble, column);
-  made.floor = request.resolution * size_of(all.mean);
+  const double size = size_of(all.mean);
+  made.floor = std::max(digits.unit_at(size) / 2, request.resolution * size);
   made.centre = centre != nullptr ? curve(*centre, column) : all.mean;
   made.deviation = all.deviation;
   made.sampling = centre != nullptr ? 0 : 1 / static_cast<double>(ensemble.size());
@@ -190,7 +192,8 @@ CrossCheck cross_check(const std::vector<RecordedRun>& recorded,
   std::vector<double> sampled_largest(
       request.predicted != nullptr ? request.predicted->sampled.size() : 0, 0.0);
   for (const std::string& column : recorded.front().columns) {
-    yardsticks.push_back(yardstick(column, ensemble, centre, request));
+    yardsticks.push_back(
+        yardstick(column, ensemble, centre, request, digits_of(recorded, yardsticks.size())));
     for (std::size_t r = 0; r < ensemble.size(); ++r) {
       own_largest[r] = std::max(own_largest[r], yardsticks.back().own_largest[r]);
     }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "judging/cross_check.hpp"
+#include "judging/other_readings.hpp"
 #include "judging/whole_runs.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/failure.hpp"
@@ -28,23 +29,20 @@ constexpr double share_of_rows = 0.1;
 
 constexpr double usual_tolerance = 1e-11;  // of a flow
 
-// The observable whose mean over a minibatch batch_loss is: named as it, without "batch_".
-constexpr std::string_view loss_column =
-    std::string_view(batch_loss_column).substr(std::string_view("batch_").size());
-
 bool has(const std::vector<std::string>& columns, std::string_view name) {
   return std::find(columns.begin(), columns.end(), name) != columns.end();
 }
 
-// The runs with their loss as that of the minibatch; nothing where they have none, or both.
-std::vector<RecordedRun> with_batch_loss(std::vector<RecordedRun> recorded) {
-  const std::vector<std::string>& columns = recorded.front().columns;
-  if (!has(columns, loss_column) || has(columns, batch_loss_column)) return {};
-  for (RecordedRun& run : recorded) {
-    std::replace(run.columns.begin(), run.columns.end(), std::string(loss_column),
-                 std::string(batch_loss_column));
-  }
-  return recorded;
+// Whether the rows of an observable fluctuate in each run at least half as much as expected: those of a smooth one
+// taken for one of independent rows do not, which no test of their mean shows.
+bool fluctuates(const CrossCheck& rows, const std::string& observable) {
+  constexpr std::size_t enough = 16;  // 1 in 4000 such rows has less than a quarter of its variance
+  return std::all_of(rows.runs.begin(), rows.runs.end(), [&](const RunCheck& run) {
+    return std::all_of(run.columns.begin(), run.columns.end(), [&](const ColumnCheck& column) {
+      return column.column != observable || column.deviation.size() < enough ||
+             column.root_mean_square > 0.5;
+    });
+  });
 }
 
 JudgedSetting setting_of(const Suspect& suspect) {
@@ -215,18 +213,32 @@ struct RunJudge::State {
     return runs;
   }
 
-  // Are runs that depart those of another column, the loss of the minibatch?
-  [[nodiscard]] bool fits_batch_loss() const {
+  // The first other meaning of what runs that depart have logged by which they agree.
+  [[nodiscard]] std::vector<std::string> agreeing_readings() const {
     std::vector<RecordedRun> runs = recorded;
     std::erase_if(runs, [](const RecordedRun& run) { return run.averaged > 1; });
-    runs = with_batch_loss(std::move(runs));
-    if (runs.empty() ||
-        !request.model.rung(sampled.name, request.parameters, request.steps.seed).draws.loss) {
-      return false;
+    std::vector<std::vector<double>> means;
+    for (const std::string& column : runs.front().columns) {
+      means.push_back(band(expected().runs, column).mean);
     }
-    JudgeRequest other = request;
-    other.fit = false;
-    return RunJudge(std::move(other), std::move(runs), report).judgement().consistent();
+    for (OtherReading& reading :
+         other_readings({runs, means, judgement.rows, request.model, sampled, request.parameters,
+                         request.steps.step_size, static_cast<double>(request.steps.batch)})) {
+      JudgeRequest other = request;
+      other.fit = false;
+      try {
+        const RunJudge judge(std::move(other), std::move(reading.runs), report);
+        const CrossCheck& rows = judge.judgement().rows;
+        const bool single_rows =
+            reading.independent.empty() || fluctuates(rows, reading.independent);
+        if (judge.judgement().consistent() && single_rows) return {reading.words};
+      } catch (const Stopped&) {
+        throw;
+      } catch (const std::exception&) {
+        // Such runs cannot be: a time between two steps, a loss of no samples.
+      }
+    }
+    return {};
   }
 
   // Rows and tests by what a rung makes; empty `runs`: by the sampled rung itself.
@@ -286,10 +298,10 @@ RunJudge::RunJudge(JudgeRequest request, std::vector<RecordedRun> recorded,
   take(tests, made);
   if (!made.has_tests || s.rung.name != s.sampled.name || !asked.fit) return;
   try {
-    made.fits_batch_loss = !made.consistent() && s.fits_batch_loss();
+    if (!made.consistent()) made.readings = s.agreeing_readings();
     for (const FittedFault& fit : s.whole->fits(tests, s.report)) {
-      made.fits.push_back(
-          {setting_of(fit.suspect), fit.value, fit.half_width, fit.explains, fit.why_not});
+      made.fits.push_back({setting_of(fit.suspect), fit.value, fit.half_width, fit.interval,
+                           fit.explains, fit.why_not});
     }
   } catch (const Stopped&) {
     made.fits_interrupted = true;

@@ -73,7 +73,7 @@ LoggedNumbers::LoggedNumbers(const std::vector<RecordedRun>& recorded,
   const std::vector<std::string>& columns = recorded.front().columns;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const Matrix<double> own = curves(spread, columns[c]);
-    Column column{columns[c], false};
+    Column column{columns[c], false, digits_of(recorded, c)};
     bool positive = own.minCoeff() > 0;
     for (const RecordedRun& run : recorded) {
       for (const double x : run.values[c]) positive = positive && !(x <= 0);
@@ -88,7 +88,11 @@ LoggedNumbers::LoggedNumbers(const std::vector<RecordedRun>& recorded,
     const double floor = 10 * resolution * (column.logarithm ? 1 : own.cwiseAbs().maxCoeff());
     for (Index k = 0; k < values.rows(); ++k) {
       const Shape shape = shape_of(values.row(k).transpose());
-      if (!(shape.deviation > floor) || !(shape.kurtosis < largest_kurtosis)) continue;
+      // Rounding of what fluctuates by less would move means.
+      const double mean = own.row(k).mean();
+      const double unit = column.digits.unit_at(mean) / (column.logarithm ? mean : 1);
+      if (!(shape.deviation > std::max(floor, unit)) || !(shape.kurtosis < largest_kurtosis))
+        continue;
       const auto row = static_cast<std::size_t>(k);
       const bool logged =
           std::all_of(recorded.begin(), recorded.end(), [&](const RecordedRun& run) {
@@ -125,7 +129,8 @@ Matrix<double> LoggedNumbers::of(const std::vector<Trajectory<double>>& runs) co
   for (Index r = 0; r < vectors.cols(); ++r) {
     for (Index i = 0; i < size(); ++i) {
       const Number& n = numbers_[static_cast<std::size_t>(i)];
-      vectors(i, r) = scaled(n, values[n.column](static_cast<Index>(n.row), r));
+      const double x = values[n.column](static_cast<Index>(n.row), r);
+      vectors(i, r) = scaled(n, columns_[n.column].digits.rounded(x));
     }
   }
   return vectors;

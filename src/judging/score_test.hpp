@@ -45,6 +45,7 @@ class LoggedNumbers {
   [[nodiscard]] Index size() const { return static_cast<Index>(numbers_.size()); }
   /// (size x runs); means of several recorded runs are left out.
   [[nodiscard]] Matrix<double> of(const std::vector<RecordedRun>& runs) const;
+  /// Rounded as the recorded ones were written.
   [[nodiscard]] Matrix<double> of(const std::vector<Trajectory<double>>& runs) const;
   /// The numbers of one observable in part `part` of `parts` equal parts of its rows: 1 there, else 0.
   [[nodiscard]] Vector<double> level_of(std::size_t column, std::size_t part,
@@ -58,6 +59,7 @@ class LoggedNumbers {
   struct Column {
     std::string name;
     bool logarithm;
+    WrittenDigits digits;
   };
   [[nodiscard]] double scaled(const Number& number, double x) const;
 

@@ -11,6 +11,8 @@
 
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/failure.hpp"
+#include "popgrad/base/range.hpp"
+#include "popgrad/base/stop.hpp"
 #include "popgrad/statistics/statistics.hpp"
 #include "runs/runs_of_rung.hpp"
 
@@ -466,7 +468,7 @@ std::optional<double> end_before(const Suspect& suspect, double value) {
 // Gauss and Newton's steps of the weighted squares; the shift is the secant's, from equal draws.
 FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
   const Suspect& suspect = known.suspect;
-  FittedFault fitted{suspect, suspect.assumed, 0, false, {}};
+  FittedFault fitted{suspect, suspect.assumed, 0, {}, false, {}};
   const auto runs = request_.claimed.steps.runs;
   Vector<double> weights = known.weights;
   Vector<double> mean_before;
@@ -517,8 +519,10 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
     const double wanted = suspect.value_at(size);
     if (const auto end = end_before(suspect, wanted)) {
       if (fitted.value == *end || halved++ == most_halvings) {
-        fitted.why_not =
-            fmt::format("none {} {:g} explains them", wanted > *end ? "below" : "from", *end);
+        fitted.why_not = fmt::format("none {} explains them",
+                                     wanted > *end            ? fmt::format("below {:g}", *end)
+                                     : *end == least_positive ? std::string("above 0")
+                                                              : fmt::format("from {:g}", *end));
         return fitted;
       }
       size = (fitted.value + *end) / 2 - suspect.assumed;
@@ -536,8 +540,43 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
   return fitted;
 }
 
+FittedFault WholeRuns::fit_of_scatter(const ScatterTest& found, const Report& report) const {
+  constexpr int most_tries = 4;
+  const Suspect batch = batch_suspect(request_.claimed);
+  FittedFault fitted{batch, batch.assumed, 0, {}, false, {}};
+  ScatterTest scatter = found;
+  for (int tried = 0; tried < most_tries; ++tried) {
+    const double wanted = fitted.value / scatter.ratio;
+    if (!(wanted <= largest_batch * batch.assumed)) {
+      fitted.why_not = fmt::format("beyond {:g} times the batch", largest_batch);
+      return fitted;
+    }
+    const double next = std::max(1.0, std::round(wanted));
+    if (tried > 0 && next == fitted.value) break;
+    fitted.value = next;
+    try {
+      const auto runs = request_.claimed.steps.runs;
+      const std::vector<Trajectory<double>> ensemble = simulate(batch, next, runs, 0, report);
+      require_ends(ensemble);
+      const WholeRunTests left = tests(ensemble, nullptr, false);
+      scatter = left.scatter;
+      const Share ratio = scatter.interval(0.05);
+      fitted.interval = Share{next, next / ratio.high, next / ratio.low};
+      fitted.half_width = (fitted.interval->high - fitted.interval->low) / 2;
+      fitted.explains = left.consistent();
+      if (fitted.explains) break;
+    } catch (const Stopped&) {
+      throw;
+    } catch (const std::exception& error) {
+      fitted.why_not = fmt::format("at {:g}: {}", next, words_of(error));
+      return fitted;
+    }
+  }
+  return fitted;
+}
+
 FittedFault WholeRuns::fit_of_choice(const Known& known, const Report& report) const {
-  FittedFault fitted{known.suspect, 1, 0, false, {}};
+  FittedFault fitted{known.suspect, 1, 0, {}, false, {}};
   const auto runs = request_.claimed.steps.runs;
   try {
     std::vector<Trajectory<double>> ensemble;
@@ -574,6 +613,18 @@ std::vector<FittedFault> WholeRuns::fits(const WholeRunTests& found, const Repor
       add(known);
     } else {
       others.push_back(&known);
+    }
+  }
+  const auto fitted_batch = std::find_if(all.begin(), all.end(), [](const FittedFault& fitted) {
+    return fitted.suspect.kind == Suspect::Kind::batch;
+  });
+  // Of the batch the scatter shows more than the mean; where only sampled runs judge it shows all.
+  if (found.scatter_departs() || (fitted_batch != all.end() && !fitted_batch->explains)) {
+    FittedFault by_scatter = fit_of_scatter(found.scatter, report);
+    if (fitted_batch == all.end()) {
+      all.push_back(std::move(by_scatter));
+    } else if (by_scatter.explains) {
+      *fitted_batch = std::move(by_scatter);
     }
   }
   // A large fault is no line: the test of its own setting may pass by chance where others fail.

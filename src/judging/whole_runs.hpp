@@ -71,6 +71,7 @@ struct WholeRunTests {
 struct FittedFault {
   Suspect suspect;
   double value = 0, half_width = 0;  ///< 95 %, linearised
+  std::optional<Share> interval;     ///< 95 %, where it is not symmetric: of a scatter
   bool explains = false;             ///< no test departs any more
   std::string why_not;               ///< that there is no value
 };
@@ -101,6 +102,7 @@ class WholeRuns {
   /// predicted law.
   [[nodiscard]] WholeRunTests tests(const std::vector<Trajectory<double>>& ensemble,
                                     const Trajectory<double>* centre, bool of_prediction) const;
+  /// The batch by the scatter between runs, where that departs or the batch does and its mean explains nothing.
   /// Each suspect that departs or, where anything does, is named, and momentum, alone at the value that suits
   /// the runs best; where none of these explains the runs, every other suspect too. Those that explain
   /// the runs come first. Cost: an ensemble for each of a few values.
@@ -146,6 +148,8 @@ class WholeRuns {
   /// Gives each test its chance of a false alarm.
   void share_level(WholeRunTests& tests) const;
   [[nodiscard]] FittedFault fit(const Known& known, const Report& report) const;
+  /// The batch at which the runs scatter as the recorded ones do.
+  [[nodiscard]] FittedFault fit_of_scatter(const ScatterTest& found, const Report& report) const;
   [[nodiscard]] FittedFault fit_of_choice(const Known& known, const Report& report) const;
   [[nodiscard]] std::optional<FittedFault> fit_of_momentum(const Report& report) const;
 

@@ -130,8 +130,10 @@ std::string text_of_tests(const Judgement& judgement) {
 std::string fit_text(const FittedSetting& fit) {
   const JudgedSetting& s = fit.setting;
   if (s.is_choice) return fmt::format("{} {} instead of {}", s.name, s.other, s.said);
-  return fmt::format("{} {} instead of {:g}", s.name, with_error(fit.value, fit.half_width),
-                     s.assumed);
+  const std::string value = fit.interval ? fmt::format("{:g} ({:.3g} to {:.3g})", fit.value,
+                                                       fit.interval->low, fit.interval->high)
+                                         : with_error(fit.value, fit.half_width);
+  return fmt::format("{} {} instead of {:g}", s.name, value, s.assumed);
 }
 
 std::string text_of_fits(const std::vector<FittedSetting>& fits) {
@@ -167,7 +169,8 @@ std::string departure_of(const Judgement& judgement) {
   return "no single value is out of its band, but the runs as wholes are: " + what;
 }
 
-std::string first_departure(const CrossCheck& check) {
+// `explained`: by what the columns are.
+std::string first_departure(const CrossCheck& check, bool explained) {
   const ColumnCheck* first = nullptr;
   const RunCheck* where = nullptr;
   for (const RunCheck& run : check.runs) {
@@ -184,7 +187,9 @@ std::string first_departure(const CrossCheck& check) {
   std::string text = fmt::format(
       "{} ({}) leaves its band at t = {:.6g} and is {:.3g} standard deviations off at t = {:.6g}",
       first->column, where->label, *first->first_outside, first->largest, first->time_of_largest);
-  if (*first->first_outside == 0) text += "; the first row differs: another instance or start?";
+  if (*first->first_outside == 0 && !explained) {
+    text += " (the first row differs: another instance or start?)";
+  }
   return text;
 }
 
@@ -222,10 +227,7 @@ std::string explanation_text(const Judgement& judgement) {
     tried.push_back(fit.setting.label());
     if (fit.explains) explain.push_back(fit_text(fit));
   }
-  if (judgement.fits_batch_loss) {
-    explain.emplace_back(
-        "`loss` being that of the minibatch before its step (--map batch_loss=COLUMN)");
-  }
+  explain.insert(explain.end(), judgement.readings.begin(), judgement.readings.end());
   if (tried.empty() && explain.empty()) return {};
   if (explain.empty()) {
     return fmt::format(" No single one of these settings explains it: {}.", listed(tried, " or "));
@@ -305,11 +307,12 @@ std::string judgement_summary(const Judgement& judgement, const std::string& run
     return fmt::format("verdict: consistent with {}\n{} agree{} with {} {}.{}\n", rung, runs,
                        one ? "s" : "", rung, made, noticed_text(judgement));
   }
-  return fmt::format(
-      "verdict: NOT consistent with {}\n{} depart{} from {} {}: {}.{}\n", rung, runs,
-      one ? "s" : "", rung, made,
-      judgement.rows.consistent() ? departure_of(judgement) : first_departure(judgement.rows),
-      explanation_text(judgement));
+  return fmt::format("verdict: NOT consistent with {}\n{} depart{} from {} {}: {}.{}\n", rung, runs,
+                     one ? "s" : "", rung, made,
+                     judgement.rows.consistent()
+                         ? departure_of(judgement)
+                         : first_departure(judgement.rows, !judgement.readings.empty()),
+                     explanation_text(judgement));
 }
 
 std::string judgement_text(const Judgement& judgement, bool details) {
@@ -377,6 +380,7 @@ Record as_record(const Judgement& judgement) {
     fits.push_back(std::move(item));
   }
   made["fits"] = std::move(fits);
+  made["readings"] = Value::List(judgement.readings.begin(), judgement.readings.end());
   return made;
 }
 

@@ -1,5 +1,7 @@
 /// Runs that PyTorch recorded (tests/recorded) against the models, on the real binary.
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -286,6 +288,134 @@ TEST_CASE("recorded runs: what is missing is said, a run that diverges departs",
   CHECK(decayed.status == 2);
   CHECK_THAT(decayed.out, Catch::Contains("is 0.05 a step at t = "));
   CHECK(judged(changed(half), "--clock 0.2*step").status != 1);
+}
+
+TEST_CASE("recorded runs: usual slips in columns and clock are named", "[cli][recorded]") {
+  const Folder folder;
+  const std::string setting =
+      " -q --eta 0.1 --instance " + places::sources() + "/tests/recorded/joma.json ";
+  const auto recorded = [&](const std::string& name, const std::string& how) {
+    const std::string file = folder.file(name);
+    REQUIRE(run_popgrad("run joma sgd --no-events --runs 3 --seed 5 -o " + file + setting + how)
+                .status == 0);
+    return file;
+  };
+  const auto judged = [&](const std::string& file, const std::string& more) {
+    return run_popgrad("compare joma sgd --no-ladder --no-events --group run --runs 32 --batch 8" +
+                       setting + "--with " + file + " " + more);
+  };
+  std::string at = "0", one_later = "0.1";
+  for (int t = 2; t <= 40; t += 2) {
+    at += fmt::format(",{}", t);
+    one_later += fmt::format(",{}.1", t);
+  }
+  const std::string sound = recorded("sound.csv", "--batch 8 --steps 400 --save-at " + at);
+  const std::string columns = "--map attention_entropy=attention_entropy,loss=";
+  // What --map does not name is not judged: here a column that would depart.
+  const Answer one = judged(sound, "--clock 1 --map attention_entropy=attention_entropy --details");
+  CHECK(one.status == 0);
+  CHECK_THAT(one.out, !Catch::Contains(" loss "));
+
+  struct Slip {
+    std::string loss, clock, says;
+  };
+  for (const Slip& slip : std::vector<Slip>{
+           {"loss/log(2)", "1", "`loss` being in bits (--map loss=COLUMN*log(2))"},
+           {"100*loss", "1", "`loss` being in percent (--map loss=COLUMN/100)"},
+           {"8*loss", "1", "`loss` being summed over the batch (--map loss=COLUMN/8)"},
+           {"loss/2", "1", "`loss` being halved (--map loss=COLUMN*2)"},
+           {"loss", "10*t", "`--clock` counting steps, where the time is learning rate * steps "},
+           {"loss", "t+0.1",
+            "each row holding the values of the step before its own (--clock 'CLOCK - 0.1')"}}) {
+    const Answer answer =
+        judged(sound, columns + "'" + slip.loss + "' --clock '" + slip.clock + "'");
+    CAPTURE(slip.loss, slip.clock, answer.out);
+    CHECK(answer.status == 1);
+    CHECK_THAT(answer.out, Catch::Contains("xplained by") && Catch::Contains(slip.says) &&
+                               !Catch::Contains("another instance"));
+  }
+  const std::string json = folder.file("judgement.json");
+  const Answer late = judged(recorded("late.csv", "--batch 8 --steps 401 --save-at " + one_later),
+                             columns + "loss --clock 't - 0.1' -o " + json);
+  CHECK(late.status == 1);
+  const std::string says =
+      "each row holding the values of the step after its own (--clock 'CLOCK + 0.1')";
+  CHECK_THAT(late.out, Catch::Contains(says));
+  CHECK(nlohmann::json::parse(content(json))["judgement"]["readings"][0] == says);
+  // Nothing of that where a learning rate is wrong, or the loss is none of a minibatch.
+  const Answer rate = judged(sound, columns + "loss --clock 1.25");
+  CHECK(rate.status == 1);
+  CHECK_THAT(rate.out, !Catch::Contains(" being ") && !Catch::Contains("each row"));
+
+  // A constant rate of the clock that contradicts --eta, and one that is another unit of a column.
+  const std::string log =
+      "compare joma sgd --no-ladder -q --batch 8 --group seed --map attention_entropy=attn_ent,"
+      "loss=loss" +
+      setting + "--with " + places::sources() + "/tests/recorded/data/joma.csv ";
+  for (const char* clock : {"0.11*step", "step", "0.11*(step + 1)"}) {
+    const Answer refused = run_popgrad(log + "--clock '" + clock + "'");
+    CAPTURE(clock);
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.out,
+               Catch::StartsWith(fmt::format("popgrad compare: --clock {} adds ", clock)) &&
+                   Catch::Contains("give '0.1*step', where"));
+  }
+  CHECK(run_popgrad(log + "--no-fit --clock 'step/10'").status == 0);
+  CHECK(run_popgrad(log + "--no-fit --clock '0.1*(2*step)'").status == 1);
+}
+
+TEST_CASE("recorded runs: half of the batch is offered as what explains them",
+          "[cli][recorded][unsanitized]") {
+  const Folder folder;
+  const auto halved = [&](const char* model, const char* name, const std::string& how, int batch,
+                          const std::string& columns) {
+    const std::string file = folder.file(name);
+    const std::string setting = fmt::format(" --no-events -q --instance {}/tests/recorded/{}.json ",
+                                            places::sources(), name);
+    REQUIRE(
+        run_popgrad(fmt::format("run {} sgd --seed 9 --batch {} -o {}", model, batch / 2, file) +
+                    setting + how)
+            .status == 0);
+    return run_popgrad(fmt::format("compare {} sgd --no-ladder --group run --clock 1 --batch {} "
+                                   "--with {} --map {}",
+                                   model, batch, file, columns) +
+                       setting + how.substr(0, how.find(" --steps")));
+  };
+  const Answer joma = halved("joma", "joma", "--eta 0.1 --steps 600 --save 31 --runs 10", 8,
+                             "attention_entropy=attention_entropy,loss=loss");
+  CHECK(joma.status == 1);
+  CHECK_THAT(joma.out, Catch::Contains(" instead of 8.") && Catch::Contains("by batch "));
+  const Answer topic = halved("topic", "topic", "--eta 0.5 --steps 800 --save 41 --runs 3", 16,
+                              "norm_W_V=norm_W_V,value_diagonal=value_diagonal,loss=loss");
+  CHECK(topic.status == 1);
+  CHECK_THAT(topic.out, Catch::Contains(" instead of 16.") && Catch::Contains("by batch "));
+}
+
+TEST_CASE("recorded runs: few digits are no departure, and still show a rate", "[cli][recorded]") {
+  const Folder folder;
+  std::istringstream whole(content(places::sources() + "/tests/recorded/data/joma.csv"));
+  std::string text, line;
+  std::getline(whole, text);
+  while (std::getline(whole, line)) {
+    std::istringstream in(line);
+    std::vector<std::string> fields;
+    for (std::string field; std::getline(in, field, ',');) fields.push_back(field);
+    for (const std::size_t c : {3U, 4U}) fields[c] = fmt::format("{:.4f}", std::stod(fields[c]));
+    text += fmt::format("\n{}", fmt::join(fields, ","));
+  }
+  const std::string file = folder.file("digits.csv", text + "\n");
+  const auto judged = [&](const std::string& more) {
+    return run_popgrad(
+        "compare joma sgd --no-ladder --no-fit -q --batch 8 --group seed --map "
+        "attention_entropy=attn_ent,loss=loss --instance " +
+        places::sources() + "/tests/recorded/joma.json --with " + file + " " + more);
+  };
+  const Answer sound = judged("--eta 0.1 --clock 0.1*step");
+  CHECK(sound.status == 0);
+  CHECK_THAT(sound.out, Catch::Contains("noticed: learning rate off by 0."));
+  CHECK(judged("--eta 0.105 --clock 0.105*step").status == 1);
+  // A precision that they do not have.
+  CHECK(judged("--eta 0.1 --clock 0.1*step --resolution 1e-9").status == 1);
 }
 
 TEST_CASE("recorded runs of scb: a query in the last position is found where queries look there",

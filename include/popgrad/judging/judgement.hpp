@@ -76,6 +76,7 @@ struct LevelTest {
 struct FittedSetting {
   JudgedSetting setting;
   double value = 0, half_width = 0;  ///< 95 %, linearised
+  std::optional<Share> interval;     ///< 95 %, where it is not symmetric: of a scatter
   bool explains = false;             ///< nothing departs any more
   std::string why_not;               ///< that there is no value
 };
@@ -116,8 +117,8 @@ struct Judgement {
   bool predicted_weights = false;  ///< rows weighted by the predicted law of a run
   double neglected = 0;  ///< largest bias of a test by the prediction, in deviations of a run
   std::vector<FittedSetting> fits;  ///< where something departs
-  /// Runs that depart agree with the rung if their `loss` is that of the minibatch (batch_loss).
-  bool fits_batch_loss = false;
+  /// Another meaning of columns or clock by which runs that depart agree with the rung, in words; or none.
+  std::vector<std::string> readings;
   bool fits_interrupted = false;
 
   [[nodiscard]] bool consistent() const;
