@@ -16,7 +16,7 @@
 /// rho that of a class drawn uniformly from all K; its tokens and its query stay those of n. The
 /// field is linear in the label, so its expectation has
 ///   (1 - rho) e_n + (rho/K) sum_k e_k   in place of e_n
-/// Observables know of neither, as scripts log them whose training does so by mistake: labels are
+/// Observables leave out both, as scripts log them whose training does so by mistake: labels are
 /// those of the classes, attention (of loss, entropies, xi and f alike) is softmax(z).
 /// State: Y by rows (R x C, see Layout), z (pairs), and B_n (K) if growth is tracked.
 /// Clock: t counts steps of batch 1; one step of gradient descent is Euler with step 1.
@@ -68,7 +68,7 @@ class PopulationFlow final {
   void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
   /// The mean over `batch` sampled sequences of length T. Cost a sequence: T draws and 3 u C
   /// multiply-adds, u <= T - 1 the different tokens drawn; with label noise one draw more. Classes
-  /// and tokens are the same whatever the label noise.
+  /// and tokens are the same for any label noise.
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
   /// Mean cross entropy of the sequences of `sample_rhs` on their labels, in nats. Cost of their logits.
   [[nodiscard]] double batch_loss(const Vector<T>& x, Stream& stream, Index batch) const;

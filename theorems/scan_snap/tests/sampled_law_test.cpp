@@ -119,7 +119,7 @@ TEST_CASE("scan-snap: the law of one draw of middle length against every count",
     CHECK(bias > 1e-4);
     CHECK((known - mean).norm() < 1e-2 * bias);
     CHECK((images - covariance).norm() < 1e-3 * covariance.norm());
-    // Copies know it likewise, with the same nodes.
+    // Copies have it likewise, with the same nodes.
     Matrix<double> again;
     rung.clone().draws.covariance(x, identity, again);
     CHECK(again == images);
