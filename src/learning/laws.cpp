@@ -128,12 +128,13 @@ bool reads(const Array& formula, const Array& variable) {
 
 std::vector<Draw> read_draws(const Array& formula, const std::vector<Draw>& draws) {
   std::vector<Draw> found;
-  for (auto draw = draws.rbegin(); draw != draws.rend(); ++draw) {
-    const bool needed = reads(formula, draw->variable) ||
+  for (std::size_t k = draws.size(); k-- > 0;) {
+    const Draw& draw = draws[k];
+    const bool needed = reads(formula, draw.variable) ||
                         std::any_of(found.begin(), found.end(), [&](const Draw& later) {
-                          return later.probabilities && reads(*later.probabilities, draw->variable);
+                          return later.probabilities && reads(*later.probabilities, draw.variable);
                         });
-    if (needed) found.push_back(*draw);
+    if (needed) found.push_back(draw);
   }
   std::reverse(found.begin(), found.end());
   return found;
@@ -177,8 +178,7 @@ Array all_values(const Draw& draw) {
 
 Array expected(const Array& formula, const std::vector<Draw>& draws) {
   Array mean = formula;
-  for (auto draw = draws.rbegin(); draw != draws.rend(); ++draw)
-    mean = laws_cpp::expected_over(*draw, mean);
+  for (std::size_t k = draws.size(); k-- > 0;) mean = laws_cpp::expected_over(draws[k], mean);
   return mean;
 }
 

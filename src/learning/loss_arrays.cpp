@@ -487,14 +487,17 @@ void set_parameters(formulas::Evaluator<T>& evaluator, const LossArrays& arrays,
   evaluator.prepare();
 }
 
-#define POPGRAD_INSTANCE(T)                                                 \
-  template std::vector<std::vector<T>> parameter_values(const LossArrays&); \
-  template void set_parameters(formulas::Evaluator<T>&, const LossArrays&,  \
-                               const std::vector<std::vector<T>>&);
-POPGRAD_INSTANCE(double)
-POPGRAD_INSTANCE(Real)
-POPGRAD_INSTANCE(Rational)
-POPGRAD_INSTANCE(Dual<double>)
-#undef POPGRAD_INSTANCE
+template std::vector<std::vector<double>> parameter_values(const LossArrays&);
+template std::vector<std::vector<Real>> parameter_values(const LossArrays&);
+template std::vector<std::vector<Rational>> parameter_values(const LossArrays&);
+template std::vector<std::vector<Dual<double>>> parameter_values(const LossArrays&);
+template void set_parameters(formulas::Evaluator<double>&, const LossArrays&,
+                             const std::vector<std::vector<double>>&);
+template void set_parameters(formulas::Evaluator<Real>&, const LossArrays&,
+                             const std::vector<std::vector<Real>>&);
+template void set_parameters(formulas::Evaluator<Rational>&, const LossArrays&,
+                             const std::vector<std::vector<Rational>>&);
+template void set_parameters(formulas::Evaluator<Dual<double>>&, const LossArrays&,
+                             const std::vector<std::vector<Dual<double>>>&);
 
 }  // namespace popgrad::learning

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "formulas/operation.hpp"
 #include "popgrad/base/error.hpp"
@@ -162,8 +161,7 @@ void require_probabilities(const SampleLoss& written, const LossArrays& arrays,
     Array p = *draw.probabilities;
     const std::vector<Draw> others = read_draws(p, arrays.draws);
     double combinations = 1;
-    for (const Draw& other : others)
-      combinations *= other.is_finite() ? other.values() : std::numeric_limits<double>::infinity();
+    for (const Draw& other : others) combinations *= other.is_finite() ? other.values() : HUGE_VAL;
     if (combinations > sample_draws_cpp::most_checked) continue;
     const Index own = draw.law == Law::categorical ? draw.categories : 1;
     for (const Draw& other : others) p = over_batch(p, {{other.variable, all_values(other)}});
