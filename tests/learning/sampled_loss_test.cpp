@@ -87,7 +87,7 @@ TEST_CASE("moments of a written loss are those of its runs", "[learning]") {
   steps.batch = 16;
   const Trajectory<double> predicted =
       model->row("moments").predict(usual, 1)->rows(steps, nullptr);
-  steps.runs = 4000;
+  steps.runs = 40000;
   steps.seed = 11;
   const AnyRung<double> sgd = model->rung("sgd", usual, 1);
   const auto runs = walk(sgd, sgd.initial, steps);
@@ -102,7 +102,7 @@ TEST_CASE("moments of a written loss are those of its runs", "[learning]") {
     const double count = steps.runs, mean = sum / count;
     const double deviation = std::sqrt(squares / count - mean * mean);
     CHECK(predicted.rows[0][column] == Approx(mean).margin(4 * deviation / std::sqrt(count)));
-    CHECK(predicted.rows[0][column + 2] == Approx(deviation).epsilon(0.06));
+    CHECK(predicted.rows[0][column + 2] == Approx(deviation).epsilon(0.02));
   }
 }
 
@@ -187,6 +187,7 @@ TEST_CASE("fields of losses that jump are means of gradients, and said to be no 
     const Vector<double> x = rung.initial() + Vector<double>{{0.1, -0.4, 0.2}};
     Vector<double> field(3), mean = Vector<double>::Zero(3), one(3);
     rung.rhs(x, field, 0);
+    CHECK(field.norm() > 0.05);
     constexpr Index samples = 1'000'000;
     Stream stream(9, 0, 0);
     rung.sample_rhs(x, mean, stream, samples);
@@ -198,6 +199,16 @@ TEST_CASE("fields of losses that jump are means of gradients, and said to be no 
       CHECK(std::abs(mean[k] - field[k]) < 4 * error);
     }
   }
+}
+
+TEST_CASE("the field of a target that is held fixed has no symmetric Jacobian", "[learning]") {
+  const AnyRung<double> flow =
+      model_of_loss(target_network())->rung("flow", Parameters("target"), 1);
+  Matrix<double> jacobian;
+  flow.field.jacobian(flow.initial, jacobian, 0.0);
+  // d/dV_r of (1/3) (s + V_r/2 - V_s) is next[s, r]/6 off the diagonal.
+  CHECK(jacobian(0, 1) == Approx(0.5 / 6));
+  CHECK(jacobian(1, 0) == Approx(0).margin(1e-15));
 }
 
 TEST_CASE("a sampled loss has its standard error", "[learning]") {
