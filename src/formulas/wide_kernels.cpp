@@ -535,7 +535,7 @@ Part function_kernel(std::string_view operation) {
 void choose_contraction(Instruction<double>& s) {
   using namespace wide_kernels_cpp;
   // With fewer multiplications plain loops are as fast.
-  constexpr double least_products = 24;
+  constexpr double least_products = 12;
   if (product_of_extents(s.loops) * product_of_extents(s.sum) < least_products) return;
   const auto longest = [](std::vector<Loop>& loops, const auto& fits) {
     auto found = loops.end();

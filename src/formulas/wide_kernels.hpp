@@ -18,6 +18,12 @@
 #endif
 // What is inlined into each of them; a lambda would be compiled for the baseline.
 #define POPGRAD_INLINE __attribute__((always_inline)) inline
+// One vector a turn: arrays of a few numbers are as common as long ones, and a rest is computed number by number.
+#if defined(__clang__)
+#define POPGRAD_SHORT_LOOP _Pragma("clang loop interleave_count(1)")
+#else
+#define POPGRAD_SHORT_LOOP
+#endif
 
 namespace popgrad::formulas {
 
@@ -79,8 +85,10 @@ POPGRAD_INLINE void entries_1(double* y, const double* x, const Loop& loop) {
   const Value value{};
   const Index n = loop.extent;
   if (loop.stride[0] == 1 && loop.stride[1] == 1) {
+    POPGRAD_SHORT_LOOP
     for (Index i = 0; i < n; ++i) y[i] = value(x[i]);
   } else {
+    POPGRAD_SHORT_LOOP
     for (Index i = 0; i < n; ++i) y[i * loop.stride[0]] = value(x[i * loop.stride[1]]);
   }
 }
@@ -91,14 +99,18 @@ POPGRAD_INLINE void entries_2(double* y, const double* a, const double* b, const
   const Index n = loop.extent, p = loop.stride[1], q = loop.stride[2];
   // Numbers that follow each other, or the same number: what a compiler makes wide loops of.
   if (loop.stride[0] == 1 && p == 1 && q == 1) {
+    POPGRAD_SHORT_LOOP
     for (Index i = 0; i < n; ++i) y[i] = value(a[i], b[i]);
   } else if (loop.stride[0] == 1 && p == 0 && q == 1) {
     const double first = *a;
+    POPGRAD_SHORT_LOOP
     for (Index i = 0; i < n; ++i) y[i] = value(first, b[i]);
   } else if (loop.stride[0] == 1 && p == 1 && q == 0) {
     const double second = *b;
+    POPGRAD_SHORT_LOOP
     for (Index i = 0; i < n; ++i) y[i] = value(a[i], second);
   } else {
+    POPGRAD_SHORT_LOOP
     for (Index i = 0; i < n; ++i) y[i * loop.stride[0]] = value(a[i * p], b[i * q]);
   }
 }
@@ -110,8 +122,10 @@ POPGRAD_INLINE void entries_3(double* y, const double* a, const double* b, const
   const Index n = loop.extent, p = loop.stride[1], q = loop.stride[2], r = loop.stride[3];
   if (loop.stride[0] == 1 && p == 1 && q == 1 && r == 0) {
     const double third = *c;
+    POPGRAD_SHORT_LOOP
     for (Index i = 0; i < n; ++i) y[i] = value(a[i], b[i], third);
   } else {
+    POPGRAD_SHORT_LOOP
     for (Index i = 0; i < n; ++i) y[i * loop.stride[0]] = value(a[i * p], b[i * q], c[i * r]);
   }
 }

@@ -47,7 +47,7 @@ MOMENTS_MB = 60              # N = 500, T = 1e9, instance included
 
 FORMULA_OVER_HAND = 3        # times the same field written by hand
 # Times PyTorch, whose cost of a field is that of its calls.
-FORMULAS_FASTER = {"weights": 15, "factors": 50, "overlaps": 100, "regression": 3, "two-layers": 1}
+FORMULAS_FASTER = {"weights": 18, "factors": 100, "overlaps": 100, "regression": 6, "two-layers": 6}
 LOSS_AGREEMENT = 0.05        # of 200 batches, relative: standard error 0.01 at most
 PREPARED_MS = 100            # a theory of 30 lines
 

@@ -13,6 +13,8 @@
 
 #include "formulas/elaborate.hpp"
 #include "formulas/evaluator.hpp"
+#include "popgrad/scalars/real.hpp"
+#include "popgrad/scalars/scalar.hpp"
 
 namespace wide_kernels_test {
 namespace {
