@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <tuple>
 #include <utility>
 
 #include "popgrad/base/error.hpp"
@@ -23,7 +24,11 @@ constexpr std::uint32_t other_draws = 1'000'000;
 constexpr std::uint32_t sampled_runs_of_a_shift = 16;
 constexpr double share_of_named = 0.9;
 constexpr double share_of_larger_batch = 0.8;
-constexpr int most_steps = 10;  // of a fit
+constexpr int most_steps = 12;  // of a fit, up to two of which only change its runs
+// Of a search for a value. Equal draws move alike, so that these come within a fraction of a deviation of
+// where all runs do, at a fraction of their cost; those judge what is found.
+constexpr std::uint32_t sampled_runs_of_a_search = 16;
+constexpr Index linear_runs_of_a_search = 128;
 constexpr int most_halvings = 3;
 constexpr double largest_batch = 16;  // in units of that assumed
 constexpr Index number_of_predicted_runs = 1000;
@@ -463,47 +468,62 @@ std::optional<double> end_before(const Suspect& suspect, double value) {
   return std::nullopt;
 }
 
+WholeRuns::Moved WholeRuns::moved(const Suspect& suspect, double value, Search search,
+                                  const Report& report) const {
+  // All fits begin at the same runs.
+  const bool as_said = search == Search::sampled && value == suspect.assumed;
+  if (as_said && few_as_said_) return {*few_as_said_, false};
+  const bool all = search == Search::all;
+  if (search == Search::linear || (all && predicted_ != nullptr)) {
+    auto likely =
+        linear_.with(suspect, value, all ? number_of_predicted_runs : linear_runs_of_a_search);
+    if (likely && logged_->of(*likely).allFinite()) return {std::move(*likely), true};
+  }
+  const std::uint32_t most = request_.claimed.steps.runs;
+  const std::uint32_t runs = all ? most : std::min(most, sampled_runs_of_a_search);
+  std::vector<Trajectory<double>> sampled = simulate(suspect, value, runs, 0, report);
+  require_ends(sampled);
+  if (as_said) few_as_said_ = sampled;
+  return {std::move(sampled), false};
+}
+
 // Gauss and Newton's steps of the weighted squares; the shift is the secant's, from equal draws.
 FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
   const Suspect& suspect = known.suspect;
   FittedFault fitted{suspect, suspect.assumed, 0, false, {}};
-  const auto runs = request_.claimed.steps.runs;
   Vector<double> weights = known.weights;
   Vector<double> mean_before;
   double size = 0, before = 0;  // of the fault
   int halved = 0;
-  // Where sampled runs judge, linear ones still lead near the value, at a fraction of their cost.
-  bool leading = predicted_ == nullptr && !linear_.second().empty();
+  // Where sampled runs judge, linear ones still lead near the value.
+  Search search =
+      predicted_ != nullptr || !linear_.second().empty() ? Search::linear : Search::sampled;
   for (int step = 0; step < most_steps; ++step) {
     std::vector<Trajectory<double>> ensemble;
     bool predicted = false;
     try {
-      if (predicted_ != nullptr || leading) {
-        auto likely = linear_.with(suspect, fitted.value, number_of_predicted_runs);
-        predicted = likely && logged_->of(*likely).allFinite();
-        if (predicted) ensemble = std::move(*likely);
-      }
-      if (!predicted) ensemble = simulate(suspect, fitted.value, runs, 0, report);
-      require_ends(ensemble);
+      std::tie(ensemble, predicted) = moved(suspect, fitted.value, search, report);
     } catch (const std::exception& error) {
       fitted.why_not = fmt::format("at {:.3g}: {}", fitted.value, words_of(error));
       return fitted;
     }
-    const Matrix<double> own = logged_->of(ensemble);
-    const Vector<double> mean = own.rowwise().mean();
-    if (leading && !predicted) {
-      leading = false;
+    if (search == Search::linear && !predicted) {
+      search = Search::sampled;
       mean_before.resize(0);
     }
+    const Matrix<double> own = logged_->of(ensemble);
+    const Vector<double> mean = own.rowwise().mean();
     if (mean_before.size() > 0) {
       const Vector<double> shift = (mean - mean_before) / (size - before);
       if (!is_zero(shift)) weights = correlation_->weights(shift);
     }
-    const ScoreTest left = score_test(weights, recorded_, own, nullptr, nullptr,
-                                      predicted ? known.error : PredictionError{});
+    const ScoreTest left =
+        score_size(weights, recorded_, own, predicted ? known.error : PredictionError{});
     fitted.half_width = left.half_width(0.05) * suspect.slope_at(size);
     if (std::fabs(left.size) < 0.2 * left.standard_error) {
-      if (std::exchange(leading, false)) {
+      if (search != Search::all) {
+        const bool to_sampled = search == Search::linear && predicted_ == nullptr;
+        search = to_sampled ? Search::sampled : Search::all;
         mean_before.resize(0);
         continue;
       }
@@ -538,17 +558,8 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
 
 FittedFault WholeRuns::fit_of_choice(const Known& known, const Report& report) const {
   FittedFault fitted{known.suspect, 1, 0, false, {}};
-  const auto runs = request_.claimed.steps.runs;
   try {
-    std::vector<Trajectory<double>> ensemble;
-    bool predicted = false;
-    if (predicted_ != nullptr) {
-      auto likely = linear_.with(known.suspect, 1, number_of_predicted_runs);
-      predicted = likely && logged_->of(*likely).allFinite();
-      if (predicted) ensemble = std::move(*likely);
-    }
-    if (!predicted) ensemble = simulate(known.suspect, 1, runs, 0, report);
-    require_ends(ensemble);
+    const auto [ensemble, predicted] = moved(known.suspect, 1, Search::all, report);
     fitted.explains = tests(ensemble, nullptr, predicted).consistent();
   } catch (const std::exception& error) {
     fitted.why_not = words_of(error);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fluctuations/prediction_error.hpp"
@@ -145,6 +146,13 @@ class WholeRuns {
   [[nodiscard]] Vector<double> shift_by(const Suspect& suspect, const Report& report) const;
   /// Gives each test its chance of a false alarm.
   void share_level(WholeRunTests& tests) const;
+  /// What a fit goes by, in this order: some linear runs where there are any, some sampled ones where runs
+  /// are not predicted, then as many as judge.
+  enum class Search { linear, sampled, all };
+  /// Runs with the suspect at this value, and whether they are linear.
+  using Moved = std::pair<std::vector<Trajectory<double>>, bool>;
+  [[nodiscard]] Moved moved(const Suspect& suspect, double value, Search search,
+                            const Report& report) const;
   [[nodiscard]] FittedFault fit(const Known& known, const Report& report) const;
   [[nodiscard]] FittedFault fit_of_choice(const Known& known, const Report& report) const;
   [[nodiscard]] std::optional<FittedFault> fit_of_momentum(const Report& report) const;
@@ -164,6 +172,7 @@ class WholeRuns {
   std::vector<Known> known_;
   std::vector<std::string> not_tested_;
   std::vector<KnownLevel> levels_;
+  mutable std::optional<std::vector<Trajectory<double>>> few_as_said_;  ///< that fits begin with
 };
 
 }  // namespace popgrad
