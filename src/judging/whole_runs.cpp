@@ -334,7 +334,10 @@ void WholeRuns::prepare(const std::vector<RecordedRun>& recorded, const Report& 
     const bool needed = suspect.asked_for || suspect.kind == Suspect::Kind::learning_rate;
     if (needed || error.holds()) {
       const double there = deviation_there(suspect, *score);
-      known_.push_back({suspect, std::move(weights), std::move(*score), error, there});
+      Vector<double> of_recorded = score->of(recorded_);
+      Vector<double> of_likely = likely_ ? score->of(*likely_) : Vector<double>();
+      known_.push_back({suspect, std::move(weights), std::move(*score), error, there,
+                        std::move(of_recorded), std::move(of_likely)});
     } else {
       not_tested_.push_back(suspect.label());
     }
@@ -409,12 +412,8 @@ WholeRunTests WholeRuns::tests(const std::vector<Trajectory<double>>& ensemble,
   for (const Known& known : known_) {
     const PredictionError error = of_prediction ? known.error : PredictionError{};
     made.neglected = std::max(made.neglected, error.bias);
-    Vector<double> of_likely;
-    if (likely != nullptr) of_likely = known.score.of(*likely);
-    RunNumbers numbers{known.score.of(recorded_),
-                       known.score.of(own),
-                       likely != nullptr ? &of_likely : nullptr,
-                       {}};
+    RunNumbers numbers{
+        known.of_recorded, known.score.of(own), likely != nullptr ? &known.of_likely : nullptr, {}};
     if (mean != nullptr) numbers.expected = known.score.of(centred).mean();
     made.faults.push_back(
         {known.suspect, score_test(numbers, error), 0, known.score.is_of_laws(), known.there});
@@ -475,8 +474,8 @@ WholeRuns::Moved WholeRuns::moved(const Suspect& suspect, double value, Search s
   if (as_said && few_as_said_) return {*few_as_said_, false};
   const bool all = search == Search::all;
   if (search == Search::linear || (all && predicted_ != nullptr)) {
-    auto likely =
-        linear_.with(suspect, value, all ? number_of_predicted_runs : linear_runs_of_a_search);
+    auto likely = all ? linear_.with(suspect, value, number_of_predicted_runs, LinearOrder::second)
+                      : linear_.with(suspect, value, linear_runs_of_a_search, LinearOrder::first);
     if (likely && logged_->of(*likely).allFinite()) return {std::move(*likely), true};
   }
   const std::uint32_t most = request_.claimed.steps.runs;
@@ -612,7 +611,7 @@ std::optional<FittedFault> WholeRuns::fit_of_momentum(const Report& report) cons
     const Vector<double> shift = shift_by(momentum, report);
     if (is_zero(shift)) return std::nullopt;
     Vector<double> weights = correlation_->weights(shift);
-    return fit({momentum, weights, RunScore::of_means(weights), {}}, report);
+    return fit({momentum, weights, RunScore::of_means(weights), {}, 1, {}, {}}, report);
   } catch (const std::exception&) {
     // A rung whose steps are its own has no momentum.
     return std::nullopt;

@@ -114,7 +114,8 @@ class WholeRuns {
     Vector<double> weights;  ///< of the mean alone, for fits; empty for a choice
     RunScore score;
     PredictionError error;
-    double there = 1;  ///< WholeRunTests::Fault
+    double there = 1;                       ///< WholeRunTests::Fault
+    Vector<double> of_recorded, of_likely;  ///< the score of these runs
   };
   struct KnownLevel {
     std::string what;
