@@ -24,11 +24,15 @@ constexpr std::uint32_t other_draws = 1'000'000;
 constexpr std::uint32_t sampled_runs_of_a_shift = 16;
 constexpr double share_of_named = 0.9;
 constexpr double share_of_larger_batch = 0.8;
-constexpr int most_steps = 12;  // of a fit, up to two of which only change its runs
+constexpr int most_steps = 12;  // of a fit, some of which only change its runs
 // Of a search for a value. Equal draws move alike, so that these come within a fraction of a deviation of
-// where all runs do, at a fraction of their cost; those judge what is found.
+// where all runs do, at a fraction of their cost; fewer do far from there. All judge what is found.
 constexpr std::uint32_t sampled_runs_of_a_search = 16;
+constexpr std::uint32_t sampled_runs_far_away = 4;
+constexpr double far_away = 10;  // standard errors
 constexpr Index linear_runs_of_a_search = 128;
+// Where sampled ones take more, linear ones search.
+constexpr double draws_of_a_search = 4e6;
 constexpr int most_halvings = 3;
 constexpr double largest_batch = 16;  // in units of that assumed
 constexpr Index number_of_predicted_runs = 1000;
@@ -469,8 +473,8 @@ std::optional<double> end_before(const Suspect& suspect, double value) {
 
 WholeRuns::Moved WholeRuns::moved(const Suspect& suspect, double value, Search search,
                                   const Report& report) const {
-  // All fits begin at the same runs.
-  const bool as_said = search == Search::sampled && value == suspect.assumed;
+  // Most fits begin at the same runs.
+  const bool as_said = search == Search::rough && value == suspect.assumed;
   if (as_said && few_as_said_) return {*few_as_said_, false};
   const bool all = search == Search::all;
   if (search == Search::linear || (all && predicted_ != nullptr)) {
@@ -478,12 +482,21 @@ WholeRuns::Moved WholeRuns::moved(const Suspect& suspect, double value, Search s
                       : linear_.with(suspect, value, linear_runs_of_a_search, LinearOrder::first);
     if (likely && logged_->of(*likely).allFinite()) return {std::move(*likely), true};
   }
-  const std::uint32_t most = request_.claimed.steps.runs;
-  const std::uint32_t runs = all ? most : std::min(most, sampled_runs_of_a_search);
+  std::uint32_t runs = request_.claimed.steps.runs;
+  if (!all) {
+    runs = std::min(runs,
+                    search == Search::sampled ? sampled_runs_of_a_search : sampled_runs_far_away);
+  }
   std::vector<Trajectory<double>> sampled = simulate(suspect, value, runs, 0, report);
   require_ends(sampled);
   if (as_said) few_as_said_ = sampled;
   return {std::move(sampled), false};
+}
+
+bool WholeRuns::linear_runs_search() const {
+  const WalkRequest& steps = request_.claimed.steps;
+  const double draws = static_cast<double>(steps.steps) * static_cast<double>(steps.batch);
+  return !linear_.second().empty() && draws * sampled_runs_of_a_search > draws_of_a_search;
 }
 
 // Gauss and Newton's steps of the weighted squares; the shift is the secant's, from equal draws.
@@ -494,9 +507,11 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
   Vector<double> mean_before;
   double size = 0, before = 0;  // of the fault
   int halved = 0;
-  // Where sampled runs judge, linear ones still lead near the value.
-  Search search =
-      predicted_ != nullptr || !linear_.second().empty() ? Search::linear : Search::sampled;
+  Search search = linear_runs_search() ? Search::linear : Search::rough;
+  const auto go_on_by = [&](Search next) {
+    search = next;
+    mean_before.resize(0);  // a shift is of equal draws
+  };
   for (int step = 0; step < most_steps; ++step) {
     std::vector<Trajectory<double>> ensemble;
     bool predicted = false;
@@ -506,10 +521,7 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
       fitted.why_not = fmt::format("at {:.3g}: {}", fitted.value, words_of(error));
       return fitted;
     }
-    if (search == Search::linear && !predicted) {
-      search = Search::sampled;
-      mean_before.resize(0);
-    }
+    if (search == Search::linear && !predicted) go_on_by(Search::rough);
     const Matrix<double> own = logged_->of(ensemble);
     const Vector<double> mean = own.rowwise().mean();
     if (mean_before.size() > 0) {
@@ -519,11 +531,11 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
     const ScoreTest left =
         score_size(weights, recorded_, own, predicted ? known.error : PredictionError{});
     fitted.half_width = left.half_width(0.05) * suspect.slope_at(size);
-    if (std::fabs(left.size) < 0.2 * left.standard_error) {
+    const double distance = std::fabs(left.size) / left.standard_error;
+    if (distance < 0.2) {
       if (search != Search::all) {
-        const bool to_sampled = search == Search::linear && predicted_ == nullptr;
-        search = to_sampled ? Search::sampled : Search::all;
-        mean_before.resize(0);
+        const bool near = search == Search::sampled || (predicted && predicted_ != nullptr);
+        go_on_by(near ? Search::all : Search::sampled);
         continue;
       }
       fitted.explains = tests(ensemble, nullptr, predicted).consistent();
@@ -531,6 +543,7 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
     }
     before = size;
     mean_before = mean;
+    if (search == Search::rough && distance < far_away) go_on_by(Search::sampled);
     size += left.size;
     // A large fault is no line, whose root may lie beyond what is possible: half of the way there.
     const double wanted = suspect.value_at(size);

@@ -147,9 +147,11 @@ class WholeRuns {
   [[nodiscard]] Vector<double> shift_by(const Suspect& suspect, const Report& report) const;
   /// Gives each test its chance of a false alarm.
   void share_level(WholeRunTests& tests) const;
-  /// What a fit goes by, in this order: some linear runs where there are any, some sampled ones where runs
-  /// are not predicted, then as many as judge.
-  enum class Search { linear, sampled, all };
+  /// What a fit goes by: linear runs or a few sampled ones, more sampled ones near the value, then as many as
+  /// judge.
+  enum class Search { linear, rough, sampled, all };
+  /// Whether searches go by linear runs, which cost less than sampled ones of many draws.
+  [[nodiscard]] bool linear_runs_search() const;
   /// Runs with the suspect at this value, and whether they are linear.
   using Moved = std::pair<std::vector<Trajectory<double>>, bool>;
   [[nodiscard]] Moved moved(const Suspect& suspect, double value, Search search,
