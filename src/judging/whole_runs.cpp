@@ -32,7 +32,7 @@ constexpr std::uint32_t sampled_runs_far_away = 4;
 constexpr double far_away = 10;  // standard errors
 constexpr Index linear_runs_of_a_search = 128;
 // Where sampled ones take more, linear ones search.
-constexpr double draws_of_a_search = 4e6;
+constexpr double draws_of_a_search = 5e5;
 constexpr int most_halvings = 3;
 constexpr double largest_batch = 16;  // in units of that assumed
 constexpr Index number_of_predicted_runs = 1000;
@@ -506,6 +506,7 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
   Vector<double> weights = known.weights;
   Vector<double> mean_before;
   double size = 0, before = 0;  // of the fault
+  double error_before = 0;
   int halved = 0;
   Search search = linear_runs_search() ? Search::linear : Search::rough;
   const auto go_on_by = [&](Search next) {
@@ -524,7 +525,8 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
     if (search == Search::linear && !predicted) go_on_by(Search::rough);
     const Matrix<double> own = logged_->of(ensemble);
     const Vector<double> mean = own.rowwise().mean();
-    if (mean_before.size() > 0) {
+    // Sampled runs show no other shift by a move that is less than their standard error.
+    if (mean_before.size() > 0 && (predicted || std::fabs(size - before) > error_before)) {
       const Vector<double> shift = (mean - mean_before) / (size - before);
       if (!is_zero(shift)) weights = correlation_->weights(shift);
     }
@@ -542,6 +544,7 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
       return fitted;
     }
     before = size;
+    error_before = left.standard_error;
     mean_before = mean;
     if (search == Search::rough && distance < far_away) go_on_by(Search::sampled);
     size += left.size;
