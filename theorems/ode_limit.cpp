@@ -147,7 +147,7 @@ Quantity predicted_variance(const OdeLimit& training, const AnyRung<double>& run
   return sample_moments(squares, setting.false_alarm).mean.front();
 }
 
-// Means at the end with the drift of second order, of a rung that knows its law of one draw.
+// Means at the end with the drift of second order, of a rung whose law of one draw is known.
 std::vector<Quantity> predicted_means(const OdeLimit& training, Index batch, double step_size) {
   const Vector<double> mean = law_after(training.rung, step_size, batch, training.steps).mean();
   std::vector<Quantity> values;

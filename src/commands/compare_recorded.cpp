@@ -332,12 +332,43 @@ JudgeRequest request_of(const Judging& j, const RungInfo& sampled,
   return request;
 }
 
-int judge_runs(const Judging& j, std::vector<RecordedRun> recorded, const Report& report,
-               const Invocation& call) {
+// The earliest row that leaves its band; empty if none does.
+std::string first_word(const CrossCheck& rows) {
+  const ColumnCheck* first = nullptr;
+  for (const RunCheck& run : rows.runs) {
+    const ColumnCheck* const own = run.first_departure();
+    if (own == nullptr) continue;
+    if (first == nullptr || *own->first_outside < *first->first_outside) first = own;
+  }
+  if (first == nullptr) return {};
+  return fmt::format("rows by themselves: {} departs at t = {:.6g}; the tests follow",
+                     first->column, *first->first_outside);
+}
+
+// What the judgement took; empty where that is not worth a line.
+std::string spent_text(const RunJudge& judge) {
+  constexpr double worth_a_line = 2;  // s
+  double sum = 0;
+  std::vector<std::string> parts;
+  for (const JudgingTime& time : judge.times()) {
+    sum += time.seconds;
+    parts.push_back(fmt::format("{} {:.1f} s", time.part, time.seconds));
+  }
+  if (sum < worth_a_line) return {};
+  return fmt::format("took {:.1f} s: {}", sum, fmt::join(parts, ", "));
+}
+
+int judge_runs(const Judging& j, std::vector<RecordedRun> recorded, Progress& bar,
+               const Report& report, const Invocation& call) {
   const RungInfo& sampled = sampled_rung(j.model, j.rung);
   JudgeRequest request = request_of(j, sampled, recorded.front().t);
   const Parameters sampled_parameters = request.parameters;
-  const RunJudge judge(std::move(request), std::move(recorded), report);
+  const auto say = [&](const std::string& text) {
+    if (!text.empty()) bar.say(text);
+  };
+  const RunJudge judge(std::move(request), std::move(recorded), report,
+                       [&](const CrossCheck& rows) { say(first_word(rows)); });
+  say(spent_text(judge));
   const Judgement& made = judge.judgement();
   std::string unexamined;  // after an interruption
   if (made.fits_interrupted) unexamined = "settings that would explain the runs";
@@ -442,7 +473,7 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
   if (times.empty() || !(times.back() > 0)) {
     throw InputError("popgrad compare: the recorded runs have no time after 0; see --clock");
   }
-  return judge_runs({chosen, model, info, common, notes}, std::move(recorded), report, call);
+  return judge_runs({chosen, model, info, common, notes}, std::move(recorded), bar, report, call);
 }
 
 }  // namespace popgrad::cli

@@ -48,6 +48,12 @@ void Progress::begin(double fraction, const std::string& doing) {
   }
 }
 
+void Progress::say(const std::string& text) {
+  if (host().progress || form_ == Form::none) return;
+  fmt::print(standard_error(), "{}popgrad: {}: {}\n", drawn_ ? "\r\033[K" : "", what_, text);
+  drawn_ = false;
+}
+
 void Progress::show(double fraction, const std::string& doing) {
   last_ = Clock::now();
   const double seconds = std::chrono::duration<double>(last_ - begin_).count();

@@ -17,6 +17,8 @@ class Progress {
   void update(double fraction, const std::string& doing = {});
   /// A part begins that may take minutes: a line for certain, where there is no bar.
   void begin(double fraction, const std::string& doing);
+  /// A line for certain, of what is found before the end.
+  void say(const std::string& text);
 
  private:
   using Clock = std::chrono::steady_clock;

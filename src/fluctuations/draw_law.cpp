@@ -5,35 +5,8 @@
 namespace popgrad {
 namespace {
 
-constexpr double most_counts = 4000;
-
 // Of a second difference: h^2/12 times the fourth derivative and 4 eps g/h^2 are near 1e-8 of g.
 constexpr double difference = 1e-3;
-
-// The frequencies of `length` tokens, with their probability.
-using Visit = std::function<void(const Vector<double>&, double)>;
-
-void visit_counts(const Vector<double>& law, Index length, const Visit& visit) {
-  const Index last = law.size() - 1;
-  const auto total = static_cast<double>(length);
-  Vector<double> frequencies = Vector<double>::Zero(law.size());
-  // `log` is that of length! prod p^count / count! so far.
-  const std::function<void(Index, Index, double)> from = [&](Index token, Index left, double log) {
-    const Index most = law[token] > 0 ? left : 0;
-    if (token == last && most < left) return;
-    for (Index count = token == last ? left : 0; count <= most; ++count) {
-      const auto c = static_cast<double>(count);
-      frequencies[token] = c / total;
-      const double now = count > 0 ? log + c * std::log(law[token]) - std::lgamma(c + 1) : log;
-      if (token == last) {
-        visit(frequencies, std::exp(now));
-      } else {
-        from(token + 1, left - count, now);
-      }
-    }
-  };
-  from(0, length, std::lgamma(total + 1));
-}
 
 // Number of ways to share `length` among the tokens that occur.
 double counts_of(const Vector<double>& law, Index length) {
@@ -73,11 +46,39 @@ SecondOrder second_order(const DrawLaw& law, Index cls, Index dimension, const D
 
 }  // namespace
 
-bool is_enumerated(const DrawLaw& law) {
-  if (law.length == 0) return true;
+void visit_counts(const Vector<double>& tokens, Index length,
+                  const std::function<void(const Vector<double>&, double)>& use) {
+  const Index last = tokens.size() - 1;
+  const auto total = static_cast<double>(length);
+  Vector<double> frequencies = Vector<double>::Zero(tokens.size());
+  // `log` is that of length! prod p^count / count! so far.
+  const std::function<void(Index, Index, double)> from = [&](Index token, Index left, double log) {
+    const Index most = tokens[token] > 0 ? left : 0;
+    if (token == last && most < left) return;
+    for (Index count = token == last ? left : 0; count <= most; ++count) {
+      const auto c = static_cast<double>(count);
+      frequencies[token] = c / total;
+      const double now = count > 0 ? log + c * std::log(tokens[token]) - std::lgamma(c + 1) : log;
+      if (token == last) {
+        use(frequencies, std::exp(now));
+      } else {
+        from(token + 1, left - count, now);
+      }
+    }
+  };
+  from(0, length, std::lgamma(total + 1));
+}
+
+double number_of_counts(const DrawLaw& law, Index labels) {
   double counts = 0;
-  for (const DrawClass& one : law.classes) counts += counts_of(one.tokens, law.length);
-  return counts <= most_counts;
+  for (Index c = 0; c < std::ssize(law.classes); c += labels) {
+    counts += counts_of(law.classes[static_cast<std::size_t>(c)].tokens, law.length);
+  }
+  return counts;
+}
+
+bool is_enumerated(const DrawLaw& law) {
+  return law.length == 0 || number_of_counts(law) <= most_counts;
 }
 
 namespace {

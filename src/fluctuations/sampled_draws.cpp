@@ -13,13 +13,34 @@ bool SampledDraws::has(const DrawLaw& law) {
                      [&](const DrawClass& one) { return has_draw_nodes(one.tokens, law.length); });
 }
 
+namespace {
+
+DrawNodes every_count(const Vector<double>& tokens, Index length) {
+  std::vector<double> numbers;
+  std::vector<double> chances;
+  visit_counts(tokens, length, [&](const Vector<double>& frequencies, double chance) {
+    numbers.insert(numbers.end(), frequencies.begin(), frequencies.end());
+    chances.push_back(chance);
+  });
+  const auto count = std::ssize(chances);
+  // A polynomial of this degree takes any values at the counts.
+  return {Eigen::Map<const Matrix<double>>(numbers.data(), tokens.size(), count),
+          Eigen::Map<const Vector<double>>(chances.data(), count), static_cast<int>(length)};
+}
+
+}  // namespace
+
 SampledDraws::SampledDraws(const DrawLaw& law, Index dimension,
-                           std::vector<std::vector<Index>> moved, Index labels)
+                           std::vector<std::vector<Index>> moved, Index labels, Set set)
     : moved_(std::move(moved)), dimension_(dimension), labels_(labels) {
   for (std::size_t c = 0; c < law.classes.size(); ++c) {
     const DrawClass& one = law.classes[c];
     probabilities_.push_back(one.probability);
     if (c % static_cast<std::size_t>(labels) != 0) continue;
+    if (set == Set::counts) {
+      nodes_.push_back({every_count(one.tokens, law.length)});
+      continue;
+    }
     const std::size_t which = nodes_.size();
     const DrawNodes first = draw_nodes(one.tokens, law.length, which, 0);
     const DrawNodes second = draw_nodes(one.tokens, law.length, which, 1);
@@ -34,7 +55,8 @@ SampledDraws::SampledDraws(const DrawLaw& law, Index dimension,
 }
 
 const DrawNodes& SampledDraws::set_of(Index cls, NodeSet nodes) const {
-  return nodes_[static_cast<std::size_t>(cls / labels_)][static_cast<std::size_t>(nodes)];
+  const std::vector<DrawNodes>& sets = nodes_[static_cast<std::size_t>(cls / labels_)];
+  return sets[std::min(sets.size() - 1, static_cast<std::size_t>(nodes))];
 }
 
 Index SampledDraws::nodes() const {

@@ -11,6 +11,7 @@
 #include "formulas/evaluator.hpp"
 #include "formulas/instruction.hpp"
 #include "formulas/operations.hpp"
+#include "formulas/wide_kernels.hpp"
 #include "popgrad/base/memory.hpp"
 
 namespace popgrad::formulas {
@@ -29,32 +30,6 @@ void run_entrywise(const Instruction<T>& s) {
     T* y = s.out + at[0];
     std::array<const T*, arity> x;
     for (std::size_t k = 0; k < arity; ++k) x[k] = s.in[k] + at[k + 1];
-    // Numbers that follow each other, or the same number: what a compiler makes wide loops of.
-    if constexpr (std::is_same_v<T, double> && arity <= 2) {
-      const Index n = loop.extent;
-      const auto stride = [&](std::size_t k) { return loop.stride[k]; };
-      if constexpr (arity == 1) {
-        if (stride(0) == 1 && stride(1) == 1) {
-          for (Index i = 0; i < n; ++i) y[i] = value(x[0][i]);
-          return;
-        }
-      } else if (stride(0) == 1) {
-        if (stride(1) == 1 && stride(2) == 1) {
-          for (Index i = 0; i < n; ++i) y[i] = value(x[0][i], x[1][i]);
-          return;
-        }
-        if (stride(1) == 0 && stride(2) == 1) {
-          const double first = *x[0];
-          for (Index i = 0; i < n; ++i) y[i] = value(first, x[1][i]);
-          return;
-        }
-        if (stride(1) == 1 && stride(2) == 0) {
-          const double second = *x[1];
-          for (Index i = 0; i < n; ++i) y[i] = value(x[0][i], second);
-          return;
-        }
-      }
-    }
     entrywise_line<T>(y, x, loop, value, std::make_index_sequence<arity>());
   });
 }
@@ -74,6 +49,7 @@ template <class T>
 struct Kernel {
   void (*run)(const Instruction<T>&) = nullptr;
   Places (*places)(const GraphNode&, const Strides&) = nullptr;
+  typename Instruction<T>::Part part = nullptr;
 };
 
 template <class T, OperationKind kind, std::size_t arity, class Value, class Pull>
@@ -82,11 +58,20 @@ Kernel<T> kernel_of(const Entry<kind, arity, Value, Pull>& entry) {
                 (irrational_value<Value> && !Transcendental<T>)) {
     return {};
   } else if constexpr (kind == OperationKind::entrywise) {
-    return {run_entrywise<T, Value, arity>, nullptr};
+    if constexpr (std::is_same_v<T, double>) {
+      const Part function = function_kernel(entry.name);
+      return {nullptr, nullptr, function != nullptr ? function : entrywise_kernel<Value, arity>()};
+    } else {
+      return {run_entrywise<T, Value, arity>, nullptr};
+    }
   } else if constexpr (kind == OperationKind::view || kind == OperationKind::embedding) {
     return {copy_entries<T>, entry.value};
   } else if constexpr (kind == OperationKind::reduction || kind == OperationKind::scan) {
-    return {run_over_lines<T, Value>, nullptr};
+    if constexpr (std::is_same_v<T, double>) {
+      return {run_over_lines<T, Value>, nullptr, function_kernel(entry.name)};
+    } else {
+      return {run_over_lines<T, Value>, nullptr};
+    }
   } else {
     return {[](const Instruction<T>& s) { Value{}(s); }, nullptr};
   }
@@ -134,10 +119,10 @@ struct Evaluator<T>::Tape {
     return true;
   }
 
-  Instruction<T>& append(Stage stage, std::size_t node, void (*run)(const Instruction<T>&),
-                         Index out) {
+  Instruction<T>& append(Stage stage, std::size_t node, const Kernel<T>& kernel, Index out) {
     Instruction<T> instruction;
-    instruction.run = run;
+    instruction.run = kernel.run;
+    instruction.part = kernel.part;
     instruction.node = &graph->node(node);
     instruction.out_place = out;
     for (const std::size_t input : instruction.node->inputs)
@@ -152,7 +137,7 @@ struct Evaluator<T>::Tape {
     if (follow_each_other(own.strides, shape)) return own;
     if (const auto known = copies.find(node); known != copies.end()) return known->second;
     const Layout copy{take_memory(entries(shape)), strides_of(shape)};
-    Instruction<T>& s = append(stages.at(node), node, copy_entries<T>, copy.place);
+    Instruction<T>& s = append(stages.at(node), node, {copy_entries<T>}, copy.place);
     s.in_places = {own.place};
     s.loops = loops_of(shape, copy.strides, {own.strides});
     return copies.emplace(node, copy).first->second;
@@ -213,16 +198,16 @@ struct Evaluator<T>::Tape {
       for (const std::size_t input : node.inputs) in.push_back(rows_of(input).place);
       const bool solves = op.name == "solve";
       const Index scratch = solves ? take_memory(entries(graph->node(node.inputs[0]).shape)) : 0;
-      Instruction<T>& s = append(stage, place, kernel.run, own);
+      Instruction<T>& s = append(stage, place, kernel, own);
       s.in_places = std::move(in);
       s.scratch_place = scratch;
       return;
     }
     if (op.kind == OperationKind::reduction || op.kind == OperationKind::scan) {
-      add_over_lines(place, kernel.run, own);
+      add_over_lines(place, kernel, own);
       return;
     }
-    Instruction<T>& s = append(stage, place, kernel.run, own);
+    Instruction<T>& s = append(stage, place, kernel, own);
     for (const std::size_t input : node.inputs) s.in_places.push_back(layouts.at(input).place);
     if (op.kind == OperationKind::entrywise) {
       std::vector<Strides> in;
@@ -238,7 +223,7 @@ struct Evaluator<T>::Tape {
     }
   }
 
-  void add_over_lines(std::size_t place, void (*run)(const Instruction<T>&), Index own) {
+  void add_over_lines(std::size_t place, const Kernel<T>& kernel, Index own) {
     const GraphNode& node = graph->node(place);
     const std::size_t input = node.inputs[0];
     const Shape& shape = graph->node(input).shape;
@@ -260,7 +245,7 @@ struct Evaluator<T>::Tape {
       layout = rows_of(input);
       lines = lines_of(layout.strides);
     }
-    Instruction<T>& s = append(stages.at(place), place, run, own);
+    Instruction<T>& s = append(stages.at(place), place, kernel, own);
     s.in_places = {layout.place};
     s.line = lines.empty() ? Loop{} : lines.front();
     std::vector<Loop> loops;
@@ -296,6 +281,7 @@ struct Evaluator<T>::Tape {
     }
     s.loops = joined(outer);
     s.sum = joined(sum);
+    if constexpr (std::is_same_v<T, double>) choose_contraction(s);
   }
 
   void build(const std::vector<Array>& given, const std::vector<std::string>& steady) {
@@ -342,6 +328,7 @@ struct Evaluator<T>::Tape {
         s.out = memory.data() + s.out_place;
         s.scratch = memory.data() + s.scratch_place;
         for (const Index place : s.in_places) s.in.push_back(memory.data() + place);
+        if constexpr (std::is_same_v<T, double>) choose_parts(s);
       }
     }
     run(Stage::constant);
@@ -359,7 +346,17 @@ struct Evaluator<T>::Tape {
   }
 
   void run(Stage stage) const {
-    for (const Instruction<T>& s : instructions[static_cast<std::size_t>(stage)]) s.run(s);
+    for (const Instruction<T>& s : instructions[static_cast<std::size_t>(stage)]) {
+      if (s.part == nullptr) {
+        s.run(s);
+      } else if (s.step == 0) {
+        s.part(s, 0, s.count);
+      } else {
+#pragma omp parallel for schedule(dynamic, 1)
+        for (Index first = 0; first < s.count; first += s.step)
+          s.part(s, first, std::min(first + s.step, s.count));
+      }
+    }
   }
 
   [[nodiscard]] std::optional<std::size_t> undefined_entry(std::size_t k) const {

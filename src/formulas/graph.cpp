@@ -400,6 +400,7 @@ Array diagonal_matrix(const Array& a, const Dimension& rows, const Dimension& co
 Array take(const Array& a, const Array& indices, Index axis) {
   if (indices.node().type == Type::real) throw InputError("an index has to be a whole number");
   Shape shape = a.shape();
+  if (indices.is("arange") && indices.shape()[0].extent == shape[at(axis)].extent) return a;
   shape.erase(shape.begin() + axis);
   shape.insert(shape.begin() + axis, indices.shape().begin(), indices.shape().end());
   return make("take", {a, indices}, shape, {axis});

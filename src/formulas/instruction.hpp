@@ -13,7 +13,13 @@ namespace popgrad::formulas {
 
 template <class T>
 struct Instruction {
+  /// A kernel of double: the part of the outermost loop from `first` to before `last`.
+  using Part = void (*)(const Instruction&, Index first, Index last);
+
   void (*run)(const Instruction&) = nullptr;
+  Part part = nullptr;  ///< in place of `run`
+  Index count = 1;      ///< of the outermost loop
+  Index step = 0;       ///< of a part for one thread; 0: all on the calling one
   const GraphNode* node = nullptr;
   T* out = nullptr;
   std::vector<const T*> in;
@@ -146,14 +152,8 @@ void eigenvalues(const Instruction<T>& s) {
   }
 }
 
-/// Computes a contraction that is a product of matrices, or of one and a vector, and is large enough.
-bool matrix_product(const Instruction<double>& s);
-
 template <class T>
 void contract(const Instruction<T>& s) {
-  if constexpr (std::is_same_v<T, double>) {
-    if (matrix_product(s)) return;
-  }
   const T* a = s.in[0];
   const T* b = s.in[1];
   // Without a sum, or with one of a single loop, nothing is called per entry.

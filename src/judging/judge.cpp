@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <utility>
@@ -28,6 +30,9 @@ constexpr double share_of_levels = 0.1;
 constexpr double share_of_rows = 0.1;
 
 constexpr double usual_tolerance = 1e-11;  // of a flow
+
+// The runs that judge rows before all else, the first of the ensemble.
+constexpr std::uint32_t first_runs = 8;
 
 bool has(const std::vector<std::string>& columns, std::string_view name) {
   return std::find(columns.begin(), columns.end(), name) != columns.end();
@@ -142,6 +147,7 @@ const RungInfo& sampled_rung(const Model& model, const RungInfo& rung) {
 }
 
 struct RunJudge::State {
+  using Clock = std::chrono::steady_clock;
   JudgeRequest request;
   const RungInfo& rung;
   const RungInfo& sampled;
@@ -151,6 +157,8 @@ struct RunJudge::State {
   std::unique_ptr<WholeRuns> whole;
   std::vector<Trajectory<double>> ensemble, own;
   Judgement judgement;
+  std::vector<JudgingTime> took;
+  Clock::time_point part_began = Clock::now();
 
   State(JudgeRequest asked, std::vector<RecordedRun> runs, Report reporting)
       : request(std::move(asked)),
@@ -189,6 +197,27 @@ struct RunJudge::State {
     flow.absolute_tolerance =
         request.absolute_tolerance > 0 ? request.absolute_tolerance : flow.relative_tolerance / 100;
     return flow;
+  }
+
+  void ends_part(std::string part) {
+    const Clock::time_point now = Clock::now();
+    took.push_back({std::move(part), std::chrono::duration<double>(now - part_began).count()});
+    part_began = now;
+  }
+
+  // Further runs of the ensemble, up to so many.
+  void sample_up_to(std::uint32_t runs) {
+    WalkRequest steps = steps_of(sampled);
+    steps.first_run = static_cast<std::uint32_t>(ensemble.size());
+    steps.runs = std::min(runs, steps.runs) - steps.first_run;
+    std::vector<Trajectory<double>> further = uninterrupted(runs_of_walk(
+        request.model, sampled, request.parameters, steps, {false, request.fresh_starts}, report));
+    require_ends(further);
+    std::move(further.begin(), further.end(), std::back_inserter(ensemble));
+  }
+
+  [[nodiscard]] CrossCheckRequest row_request() const {
+    return {share_of_rows * request.level, request.resolution};
   }
 
   // Of another rung than the sampled one, at the recorded times.
@@ -247,7 +276,8 @@ struct RunJudge::State {
     const bool sampling = !runs.empty() && info.kind == RungKind::random;
     const Fluctuation spread = sampling ? Fluctuation{runs} : expected();
     const Trajectory<double>* const centre = sampling || runs.empty() ? nullptr : &runs.front();
-    CrossCheckRequest rows{share_of_rows * request.level, request.resolution, spread.predicted};
+    CrossCheckRequest rows = row_request();
+    rows.predicted = spread.predicted;
     std::pair<CrossCheck, WholeRunTests> made{cross_check(recorded, spread.runs, centre, rows), {}};
     if (whole->numbers() > 0) {
       made.second = whole->tests(spread.runs, centre, spread.predicted != nullptr);
@@ -257,13 +287,19 @@ struct RunJudge::State {
 };
 
 RunJudge::RunJudge(JudgeRequest request, std::vector<RecordedRun> recorded,
-                   const std::function<bool(double)>& report) {
+                   const std::function<bool(double)>& report, const OnRows& on_rows) {
   if (recorded.empty() || recorded.front().t.empty() || !(recorded.front().t.back() > 0)) {
     throw InputError("popgrad: the recorded runs have no time after 0");
   }
   state_ = std::make_unique<State>(std::move(request), std::move(recorded), report);
   State& s = *state_;
   const JudgeRequest& asked = s.request;
+  if (on_rows && s.rung.kind == RungKind::random && s.rung.name == s.sampled.name &&
+      asked.runs > first_runs) {
+    s.sample_up_to(first_runs);
+    on_rows(cross_check(s.recorded, s.ensemble, nullptr, s.row_request()));
+    s.ends_part("first rows");
+  }
   s.whole = std::make_unique<WholeRuns>(
       WholeRunRequest{{asked.model, s.sampled, asked.parameters, s.steps_of(s.sampled)},
                       asked.suspects,
@@ -274,12 +310,13 @@ RunJudge::RunJudge(JudgeRequest request, std::vector<RecordedRun> recorded,
                       !asked.ensemble},
       s.recorded, s.report);
   const PredictedRuns* const predicted = s.whole->predicted_runs();
-  s.ensemble = predicted != nullptr
-                   ? predicted->sampled
-                   : uninterrupted(runs_of_walk(asked.model, s.sampled, asked.parameters,
-                                                s.steps_of(s.sampled), {false, asked.fresh_starts},
-                                                s.report));
-  require_ends(s.ensemble);
+  s.ends_part("tests");
+  if (predicted != nullptr) {
+    s.ensemble = predicted->sampled;
+    require_ends(s.ensemble);
+  } else {
+    s.sample_up_to(asked.runs);
+  }
   // From the rows that the recorded runs have, so that both are seen alike.
   find_regimes_of_walks(s.ensemble, asked.model, s.sampled);
   if (s.recorded.size() > 1) s.recorded.push_back(mean_of(s.recorded));
@@ -296,6 +333,7 @@ RunJudge::RunJudge(JudgeRequest request, std::vector<RecordedRun> recorded,
   made.assumed_batch = static_cast<double>(asked.steps.batch);
   made.rows = rows;
   take(tests, made);
+  s.ends_part("expected runs");
   if (!made.has_tests || s.rung.name != s.sampled.name || !asked.fit) return;
   try {
     if (!made.consistent()) made.readings = s.agreeing_readings();
@@ -306,6 +344,7 @@ RunJudge::RunJudge(JudgeRequest request, std::vector<RecordedRun> recorded,
   } catch (const Stopped&) {
     made.fits_interrupted = true;
   }
+  s.ends_part("fits");
 }
 
 RunJudge::~RunJudge() = default;
@@ -316,6 +355,7 @@ const std::vector<Trajectory<double>>& RunJudge::expected() const {
   return state_->expected().runs;
 }
 const std::vector<Trajectory<double>>& RunJudge::sampled() const { return state_->ensemble; }
+const std::vector<JudgingTime>& RunJudge::times() const { return state_->took; }
 const std::vector<Trajectory<double>>& RunJudge::own() const { return state_->own; }
 
 std::vector<RungScore> RunJudge::ladder(bool& interrupted) const {

@@ -112,11 +112,11 @@ const LinearEnsembles::Runs* LinearEnsembles::changed(const Suspect& suspect) co
 }
 
 std::optional<LinearEnsembles::Runs> LinearEnsembles::with(const Suspect& suspect, double value,
-                                                           Index runs) const {
+                                                           Index runs, LinearOrder order) const {
   const RunSetting setting = setting_with(claimed_, suspect, value);
   const std::optional<AnyRung<double>> rung = rung_of(setting, false);
   if (!rung) return std::nullopt;
-  return linear_runs(*rung, request_of(setting, runs, LinearOrder::second, seed_of_fits));
+  return linear_runs(*rung, request_of(setting, runs, order, seed_of_fits));
 }
 
 std::optional<AnyRung<double>> LinearEnsembles::rung_of(const RunSetting& setting,

@@ -37,8 +37,9 @@ class LinearEnsembles {
   [[nodiscard]] const Runs& first() const { return first_; }
   /// By the first draws of `second`, with the suspect at assumed + change_of(suspect); null where it has none.
   [[nodiscard]] const Runs* changed(const Suspect& suspect) const;
-  /// To second order, of other draws than any above; nothing where there are none.
-  [[nodiscard]] std::optional<Runs> with(const Suspect& suspect, double value, Index runs) const;
+  /// Of other draws than any above; nothing where there are none. To first order at a third of the cost.
+  [[nodiscard]] std::optional<Runs> with(const Suspect& suspect, double value, Index runs,
+                                         LinearOrder order) const;
 
  private:
   /// The rung whose plain steps are those of this setting; with a state as long as that of the steps as

@@ -307,7 +307,9 @@ double bound_of_mean(double skewness, double excess_kurtosis, double runs, doubl
          over_normal(skewness / std::sqrt(runs), excess_kurtosis / runs, chance);
 }
 
-ScoreTest score_test(const RunNumbers& numbers, const PredictionError& error) {
+namespace {
+
+ScoreTest size_and_error(const RunNumbers& numbers, const PredictionError& error) {
   const Vector<double>& own = numbers.ensemble;
   const auto n = static_cast<double>(own.size());
   const auto runs = static_cast<double>(numbers.recorded.size());
@@ -318,6 +320,21 @@ ScoreTest score_test(const RunNumbers& numbers, const PredictionError& error) {
   test.size = numbers.recorded.mean() - numbers.expected.value_or(mean);
   test.standard_error = error.wider * std::sqrt(variance * (1 / runs + test.sampling));
   test.degrees_of_freedom = n - 1;
+  return test;
+}
+
+}  // namespace
+
+ScoreTest score_size(const Vector<double>& weights, const Matrix<double>& recorded,
+                     const Matrix<double>& ensemble, const PredictionError& error) {
+  return size_and_error(
+      {recorded.transpose() * weights, ensemble.transpose() * weights, nullptr, {}}, error);
+}
+
+ScoreTest score_test(const RunNumbers& numbers, const PredictionError& error) {
+  const Vector<double>& own = numbers.ensemble;
+  const auto runs = static_cast<double>(numbers.recorded.size());
+  ScoreTest test = size_and_error(numbers, error);
   std::vector<double> drawn =
       own_statistics(own, std::clamp<Index>(own.size() / 4, 1, numbers.recorded.size()));
   if (!drawn.empty()) {

@@ -182,6 +182,11 @@ ScoreTest score_test(const Vector<double>& weights, const Matrix<double>& record
                      const Matrix<double>& ensemble, const Vector<double>* centre,
                      const Matrix<double>* likely = nullptr, const PredictionError& error = {});
 
+/// Size, standard error and degrees of freedom of that test only, about the ensemble's mean: what a search
+/// for a value needs, without the draws that its bounds take.
+ScoreTest score_size(const Vector<double>& weights, const Matrix<double>& recorded,
+                     const Matrix<double>& ensemble, const PredictionError& error);
+
 /// Variance of recorded runs against that of the ensemble, over all numbers: the ratio is 1 and of
 /// Fisher's F, with degrees of freedom such that the mean square of a run varies as it does over the
 /// ensemble (Satterthwaite, Biometrics 2 (1946) 110). Of one recorded run: about the ensemble's mean.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <tuple>
 #include <utility>
 
 #include "popgrad/base/error.hpp"
@@ -25,7 +26,15 @@ constexpr std::uint32_t other_draws = 1'000'000;
 constexpr std::uint32_t sampled_runs_of_a_shift = 16;
 constexpr double share_of_named = 0.9;
 constexpr double share_of_larger_batch = 0.8;
-constexpr int most_steps = 10;  // of a fit
+constexpr int most_steps = 12;  // of a fit, some of which only change its runs
+// Of a search for a value. Equal draws move alike, so that these come within a fraction of a deviation of
+// where all runs do, at a fraction of their cost; fewer do far from there. All judge what is found.
+constexpr std::uint32_t sampled_runs_of_a_search = 16;
+constexpr std::uint32_t sampled_runs_far_away = 4;
+constexpr double far_away = 10;  // standard errors
+constexpr Index linear_runs_of_a_search = 128;
+// Where sampled ones take more, linear ones search.
+constexpr double draws_of_a_search = 5e5;
 constexpr int most_halvings = 3;
 constexpr double largest_batch = 16;  // in units of that assumed
 constexpr Index number_of_predicted_runs = 1000;
@@ -331,7 +340,10 @@ void WholeRuns::prepare(const std::vector<RecordedRun>& recorded, const Report& 
     const bool needed = suspect.asked_for || suspect.kind == Suspect::Kind::learning_rate;
     if (needed || error.holds()) {
       const double there = deviation_there(suspect, *score);
-      known_.push_back({suspect, std::move(weights), std::move(*score), error, there});
+      Vector<double> of_recorded = score->of(recorded_);
+      Vector<double> of_likely = likely_ ? score->of(*likely_) : Vector<double>();
+      known_.push_back({suspect, std::move(weights), std::move(*score), error, there,
+                        std::move(of_recorded), std::move(of_likely)});
     } else {
       not_tested_.push_back(suspect.label());
     }
@@ -406,12 +418,8 @@ WholeRunTests WholeRuns::tests(const std::vector<Trajectory<double>>& ensemble,
   for (const Known& known : known_) {
     const PredictionError error = of_prediction ? known.error : PredictionError{};
     made.neglected = std::max(made.neglected, error.bias);
-    Vector<double> of_likely;
-    if (likely != nullptr) of_likely = known.score.of(*likely);
-    RunNumbers numbers{known.score.of(recorded_),
-                       known.score.of(own),
-                       likely != nullptr ? &of_likely : nullptr,
-                       {}};
+    RunNumbers numbers{
+        known.of_recorded, known.score.of(own), likely != nullptr ? &known.of_likely : nullptr, {}};
     if (mean != nullptr) numbers.expected = known.score.of(centred).mean();
     made.faults.push_back(
         {known.suspect, score_test(numbers, error), 0, known.score.is_of_laws(), known.there});
@@ -465,55 +473,82 @@ std::optional<double> end_before(const Suspect& suspect, double value) {
   return std::nullopt;
 }
 
+WholeRuns::Moved WholeRuns::moved(const Suspect& suspect, double value, Search search,
+                                  const Report& report) const {
+  // Most fits begin at the same runs.
+  const bool as_said = search == Search::rough && value == suspect.assumed;
+  if (as_said && few_as_said_) return {*few_as_said_, false};
+  const bool all = search == Search::all;
+  if (search == Search::linear || (all && predicted_ != nullptr)) {
+    auto likely = all ? linear_.with(suspect, value, number_of_predicted_runs, LinearOrder::second)
+                      : linear_.with(suspect, value, linear_runs_of_a_search, LinearOrder::first);
+    if (likely && logged_->of(*likely).allFinite()) return {std::move(*likely), true};
+  }
+  std::uint32_t runs = request_.claimed.steps.runs;
+  if (!all) {
+    runs = std::min(runs,
+                    search == Search::sampled ? sampled_runs_of_a_search : sampled_runs_far_away);
+  }
+  std::vector<Trajectory<double>> sampled = simulate(suspect, value, runs, 0, report);
+  require_ends(sampled);
+  if (as_said) few_as_said_ = sampled;
+  return {std::move(sampled), false};
+}
+
+bool WholeRuns::linear_runs_search() const {
+  const WalkRequest& steps = request_.claimed.steps;
+  const double draws = static_cast<double>(steps.steps) * static_cast<double>(steps.batch);
+  return !linear_.second().empty() && draws * sampled_runs_of_a_search > draws_of_a_search;
+}
+
 // Gauss and Newton's steps of the weighted squares; the shift is the secant's, from equal draws.
 FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
   const Suspect& suspect = known.suspect;
   FittedFault fitted{suspect, suspect.assumed, 0, {}, false, {}};
-  const auto runs = request_.claimed.steps.runs;
   Vector<double> weights = known.weights;
   Vector<double> mean_before;
   double size = 0, before = 0;  // of the fault
+  double error_before = 0;
   int halved = 0;
-  // Where sampled runs judge, linear ones still lead near the value, at a fraction of their cost.
-  bool leading = predicted_ == nullptr && !linear_.second().empty();
+  Search search = linear_runs_search() ? Search::linear : Search::rough;
+  const auto go_on_by = [&](Search next) {
+    search = next;
+    mean_before.resize(0);  // a shift is of equal draws
+  };
   for (int step = 0; step < most_steps; ++step) {
     std::vector<Trajectory<double>> ensemble;
     bool predicted = false;
     try {
-      if (predicted_ != nullptr || leading) {
-        auto likely = linear_.with(suspect, fitted.value, number_of_predicted_runs);
-        predicted = likely && logged_->of(*likely).allFinite();
-        if (predicted) ensemble = std::move(*likely);
-      }
-      if (!predicted) ensemble = simulate(suspect, fitted.value, runs, 0, report);
-      require_ends(ensemble);
+      std::tie(ensemble, predicted) = moved(suspect, fitted.value, search, report);
     } catch (const std::exception& error) {
       fitted.why_not = fmt::format("at {:.3g}: {}", fitted.value, words_of(error));
       return fitted;
     }
+    if (search == Search::linear && !predicted) go_on_by(Search::rough);
     const Matrix<double> own = logged_->of(ensemble);
     const Vector<double> mean = own.rowwise().mean();
-    if (leading && !predicted) {
-      leading = false;
-      mean_before.resize(0);
-    }
-    if (mean_before.size() > 0) {
+    // Sampled runs show no other shift by a move that is less than their standard error.
+    if (mean_before.size() > 0 && (predicted || std::fabs(size - before) > error_before)) {
       const Vector<double> shift = (mean - mean_before) / (size - before);
       if (!is_zero(shift)) weights = correlation_->weights(shift);
     }
-    const ScoreTest left = score_test(weights, recorded_, own, nullptr, nullptr,
-                                      predicted ? known.error : PredictionError{});
+    const ScoreTest left =
+        score_size(weights, recorded_, own, predicted ? known.error : PredictionError{});
     fitted.half_width = left.half_width(0.05) * suspect.slope_at(size);
-    if (std::fabs(left.size) < 0.2 * left.standard_error) {
-      if (std::exchange(leading, false)) {
-        mean_before.resize(0);
+    const double distance = std::fabs(left.size) / left.standard_error;
+    if (distance < 0.2) {
+      if (search != Search::all) {
+        const bool near = search == Search::sampled || (predicted && predicted_ != nullptr);
+        go_on_by(near ? Search::all : Search::sampled);
         continue;
       }
       fitted.explains = tests(ensemble, nullptr, predicted).consistent();
       return fitted;
     }
     before = size;
+    error_before = left.standard_error;
     mean_before = mean;
+    if (search == Search::rough && distance < far_away) go_on_by(Search::sampled);
     size += left.size;
     // A large fault is no line, whose root may lie beyond what is possible: half of the way there.
     const double wanted = suspect.value_at(size);
@@ -577,17 +612,8 @@ FittedFault WholeRuns::fit_of_scatter(const ScatterTest& found, const Report& re
 
 FittedFault WholeRuns::fit_of_choice(const Known& known, const Report& report) const {
   FittedFault fitted{known.suspect, 1, 0, {}, false, {}};
-  const auto runs = request_.claimed.steps.runs;
   try {
-    std::vector<Trajectory<double>> ensemble;
-    bool predicted = false;
-    if (predicted_ != nullptr) {
-      auto likely = linear_.with(known.suspect, 1, number_of_predicted_runs);
-      predicted = likely && logged_->of(*likely).allFinite();
-      if (predicted) ensemble = std::move(*likely);
-    }
-    if (!predicted) ensemble = simulate(known.suspect, 1, runs, 0, report);
-    require_ends(ensemble);
+    const auto [ensemble, predicted] = moved(known.suspect, 1, Search::all, report);
     fitted.explains = tests(ensemble, nullptr, predicted).consistent();
   } catch (const std::exception& error) {
     fitted.why_not = words_of(error);
@@ -652,7 +678,7 @@ std::optional<FittedFault> WholeRuns::fit_of_momentum(const Report& report) cons
     const Vector<double> shift = shift_by(momentum, report);
     if (is_zero(shift)) return std::nullopt;
     Vector<double> weights = correlation_->weights(shift);
-    return fit({momentum, weights, RunScore::of_means(weights), {}}, report);
+    return fit({momentum, weights, RunScore::of_means(weights), {}, 1, {}, {}}, report);
   } catch (const std::exception&) {
     // A rung whose steps are its own has no momentum.
     return std::nullopt;

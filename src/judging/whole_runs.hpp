@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fluctuations/prediction_error.hpp"
@@ -115,7 +116,8 @@ class WholeRuns {
     Vector<double> weights;  ///< of the mean alone, for fits; empty for a choice
     RunScore score;
     PredictionError error;
-    double there = 1;  ///< WholeRunTests::Fault
+    double there = 1;                       ///< WholeRunTests::Fault
+    Vector<double> of_recorded, of_likely;  ///< the score of these runs
   };
   struct KnownLevel {
     std::string what;
@@ -147,6 +149,15 @@ class WholeRuns {
   [[nodiscard]] Vector<double> shift_by(const Suspect& suspect, const Report& report) const;
   /// Gives each test its chance of a false alarm.
   void share_level(WholeRunTests& tests) const;
+  /// What a fit goes by: linear runs or a few sampled ones, more sampled ones near the value, then as many as
+  /// judge.
+  enum class Search { linear, rough, sampled, all };
+  /// Whether searches go by linear runs, which cost less than sampled ones of many draws.
+  [[nodiscard]] bool linear_runs_search() const;
+  /// Runs with the suspect at this value, and whether they are linear.
+  using Moved = std::pair<std::vector<Trajectory<double>>, bool>;
+  [[nodiscard]] Moved moved(const Suspect& suspect, double value, Search search,
+                            const Report& report) const;
   [[nodiscard]] FittedFault fit(const Known& known, const Report& report) const;
   /// The batch at which the runs scatter as the recorded ones do.
   [[nodiscard]] FittedFault fit_of_scatter(const ScatterTest& found, const Report& report) const;
@@ -168,6 +179,7 @@ class WholeRuns {
   std::vector<Known> known_;
   std::vector<std::string> not_tested_;
   std::vector<KnownLevel> levels_;
+  mutable std::optional<std::vector<Trajectory<double>>> few_as_said_;  ///< that fits begin with
 };
 
 }  // namespace popgrad

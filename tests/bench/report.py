@@ -45,6 +45,12 @@ FULL_GROWTH = 3.2            # exponent of moments in n: products of matrices
 BLOCKS_FASTER = 4            # blocks of steps, over every step by itself (7 measured)
 MOMENTS_MB = 60              # N = 500, T = 1e9, instance included
 
+FORMULA_OVER_HAND = 3        # times the same field written by hand
+# Times PyTorch, whose cost of a field is that of its calls.
+FORMULAS_FASTER = {"weights": 18, "factors": 100, "overlaps": 100, "regression": 6, "two-layers": 6}
+LOSS_AGREEMENT = 0.05        # of 200 batches, relative: standard error 0.01 at most
+PREPARED_MS = 100            # a theory of 30 lines
+
 BESIDE_A_BUSY_PROCESS = 1.2  # times the time of one thread, with two, on two cores
 
 GRID_MS = 100                # 1000 x 1000 points of the landscape, two threads
@@ -426,6 +432,47 @@ def topic(report, program):
         report.line(f"{name}, apart by (relative)", f"{apart:.1e}", "<= 1e-12", apart <= 1e-12)
 
 
+def formulas(report, program, rounds):
+    report.section(f"Fields by array formulas, one evaluation: medians of {rounds}")
+    for name in ("weights", "factors", "overlaps"):
+        ours, by_hand, torch = [], [], []
+        for _ in range(rounds):
+            ours += benchmarks(program, f"^field_by_formulas/{name}")
+            by_hand += benchmarks(program, f"^field_by_hand/{name}")
+            torch.append(peer("formulas.py", name, "--steps", "2000"))
+        time, hand = (statistics.median(map(seconds, rows)) for rows in (ours, by_hand))
+        other = statistics.median(run["seconds"] for run in torch)
+        report.line(f"{name}, {ours[0]['numbers']:.0f} numbers", f"{time * 1e9:.0f} ns")
+        report.line("    over C++ by hand", f"{time / hand:.2f}", f"<= {FORMULA_OVER_HAND}",
+                    time <= FORMULA_OVER_HAND * hand)
+        apart = ours[0]["apart"]
+        report.line("    apart by (relative)", f"{apart:.1e}", "<= 1e-12", apart <= 1e-12)
+        least = FORMULAS_FASTER[name]
+        report.line(f"    PyTorch {torch[0]['version']}", f"{other / time:.0f} times",
+                    f">= {least}", other >= least * time)
+    for name, pattern, title in (
+            ("regression", "^regression_in_context", "regression in context, n = 40, d = 20, batch 256"),
+            ("two-layers", "^two_layers", "two layers, 100 x 100, batch 1000")):
+        ours, torch = [], []
+        for _ in range(rounds):
+            ours += benchmarks(program, pattern)
+            torch.append(peer("formulas.py", name))
+        time = statistics.median(map(seconds, ours))
+        other = statistics.median(run["seconds"] for run in torch)
+        report.section(f"SGD by array formulas, {title}, two threads: medians of {rounds}")
+        report.line("popgrad, draws included", f"{time * 1e3:.3f} ms")
+        report.line(f"PyTorch {torch[0]['version']}", f"{other * 1e3:.3f} ms")
+        least = FORMULAS_FASTER[name]
+        report.line("ratio", f"{other / time:.1f}", f">= {least}", other >= least * time)
+        apart = abs(ours[0]["loss"] / torch[0]["loss"] - 1)
+        report.line("mean loss, apart by (relative)", f"{apart:.1e}", f"<= {LOSS_AGREEMENT}",
+                    apart <= LOSS_AGREEMENT)
+    prepared = seconds(benchmarks(program, "^preparation")[0])
+    report.section("Array formulas: a theory of 30 lines")
+    report.line("parsed, differentiated, prepared", f"{prepared * 1e3:.1f} ms", f"<= {PREPARED_MS} ms",
+                prepared * 1e3 <= PREPARED_MS)
+
+
 PARALLEL_KERNELS = (
     ("SGD on sequences, T = 5000, batch 64", "^scb_sgd/"),
     ("noisy step, N = 500, T = 1e5", "^scb_noisy/"),
@@ -466,7 +513,7 @@ def busy_neighbour(report, program, rounds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", help="the compiled benchmarks")
-    parser.add_argument("--only", choices=["busy-neighbour", "work-precision"], help="this part alone")
+    parser.add_argument("--only", choices=["busy-neighbour", "formulas", "work-precision"], help="this part alone")
     parser.add_argument("--rounds", type=int, default=7, help="of training in both programs")
     parser.add_argument("--plot", metavar="FOLDER",
                         help="draw time against precision there, with its numbers as CSV")
@@ -485,6 +532,9 @@ def measure(report, options):
         busy_neighbour(report, options.program, min(5, options.rounds))
         return
     with tempfile.TemporaryDirectory() as folder:
+        if options.only == "formulas":
+            formulas(report, options.program, min(5, options.rounds))
+            return
         if options.only == "work-precision":
             work_precision(report, options.program, sys.modules[__name__], options.plot, folder)
             return
@@ -504,6 +554,7 @@ def measure(report, options):
         full_moments(report, options.program)
         adjoint_moments(report, options.program)
         topic(report, options.program)
+        formulas(report, options.program, min(5, options.rounds))
         work_precision(report, options.program, sys.modules[__name__], options.plot, folder)
         if len(os.sched_getaffinity(0)) > 1:
             busy_neighbour(report, options.program, min(5, options.rounds))

@@ -107,6 +107,22 @@ TEST_CASE("recorded runs: where no prediction holds, an ensemble judges and the 
   // Sequences of middle length have a law.
   CHECK_THAT(judge(scan_snap, "").out, Catch::Contains("the predicted law of a run"));
 }
+TEST_CASE("recorded runs: the first row that departs is named before the verdict, if any does",
+          "[cli][recorded]") {
+  const std::string folder = places::sources() + "/tests/recorded/";
+  const auto without_quiet = [&](const std::string& variant) {
+    return run_popgrad(
+               "compare joma sgd --group seed --no-fit --eta 0.1 --batch 8 --clock '0.1*step'"
+               " --map attention_entropy=attn_ent --instance " +
+               folder + "joma.json --with " + folder + "data/joma" + variant + ".csv")
+        .out;
+  };
+  const std::string departs = without_quiet("-other-rate");
+  const std::size_t word = departs.find("rows by themselves: attention_entropy departs at t = ");
+  REQUIRE(word != std::string::npos);
+  CHECK(word < departs.find("verdict: NOT consistent"));
+  CHECK_THAT(without_quiet(""), !Catch::Contains("rows by themselves"));
+}
 // The same code on larger models, at minutes a case under the sanitizers.
 TEST_CASE("recorded runs of scan-snap are judged", "[cli][recorded][unsanitized]") {
   check_recorded(scan_snap);

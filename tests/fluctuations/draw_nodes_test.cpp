@@ -143,12 +143,18 @@ TEST_CASE("sampled draws: mean and covariance against every count", "[draws]") {
       }
     }
   };
-  const Vector<double> mean = draws.mean(
-      [&](Index cls, const Matrix<double>& x, const Vector<double>& weights, Vector<double>& sum) {
-        Matrix<double> made;
-        directions(cls, x, made);
-        sum = made * weights;
-      });
+  const auto sums = [&](Index cls, const Matrix<double>& x, const Vector<double>& weights,
+                        Vector<double>& sum) {
+    Matrix<double> made;
+    directions(cls, x, made);
+    sum = made * weights;
+  };
+  const Vector<double> mean = draws.mean(sums);
+  const SampledDraws counts(law, 4, moved, 1, SampledDraws::Set::counts);
+  CHECK((counts.mean(sums) - exact_mean).norm() < 1e-12 * exact_mean.norm());
+  for (const NodeSet set : {NodeSet::first, NodeSet::second, NodeSet::both}) {
+    CHECK((counts.covariance(directions, identity, set) - exact).norm() < 1e-12 * exact.norm());
+  }
   // Of what the counts shift the mean by, a hundredth.
   Vector<double> at_laws = Vector<double>::Zero(4), g;
   for (Index c = 0; c < 2; ++c) {

@@ -578,9 +578,9 @@ TEST_CASE("start: bad starts are one line and status 2", "[start][cli]") {
       {"run topic flow --instance " + file(R"({"W_K":[[1,2]]})"), "W_K 1 x 2 must be 100 x 101"},
       {"run topic optimum --instance " + file(R"({"state":{"d":1}})"), "not read by this rung"},
       {"verify scb.gradient --instance " + file("{" + scb + ",\"A\":" + even + "}"),
-       "is not looked at by this statement"},
+       "is not read by this statement"},
       {"verify scan-snap.fates --instance " + file(R"({"preset":"growth","Z":[[0]]})"),
-       "is not looked at by this statement"},
+       "is not read by this statement"},
       {"verify scb.convergence --instance " + file("{" + scb + R"(,"state":{"w":1}})"),
        "is ignored by statements"},
   };

@@ -125,4 +125,22 @@ TEST_CASE("bits: drawn one at a time they are Random123's, with other draws in b
   }
 }
 
+TEST_CASE("counts: of draws by Random123's blocks, four a block", "[random]") {
+  const AliasTable law(std::vector<double>{0.5, 0.2, 0.0, 0.3});
+  const r123::Philox4x32::key_type key{{5, 0}};
+  Stream stream(5, 3, 8);
+  std::uint32_t next = 0;  // number of the next block
+  for (const std::size_t draws : {3U, 19U, 20U, 21U, 63U, 64U, 127U, 150U, 1U}) {
+    CAPTURE(draws);
+    std::vector<std::uint32_t> counts(4), plain(4);
+    stream.count(law, draws, counts);
+    for (std::size_t i = 0; i < draws; ++i) {
+      const r123::Philox4x32::ctr_type counter{{next + static_cast<std::uint32_t>(i / 4), 3, 8, 0}};
+      ++plain[law(r123::Philox4x32{}(counter, key)[i % 4])];
+    }
+    next += static_cast<std::uint32_t>((draws + 3) / 4);
+    CHECK(counts == plain);
+  }
+}
+
 }  // namespace random_test

@@ -29,8 +29,19 @@ struct DrawLaw {
 /// Direction of a sample: its class, the frequencies of its tokens.
 using DrawField = std::function<void(Index, const Vector<double>&, Vector<double>&)>;
 
+/// Counts that tokens can have, over every `labels`-th class: classes that follow each other and differ in
+/// the label only have the same.
+[[nodiscard]] double number_of_counts(const DrawLaw& law, Index labels = 1);
+
+/// Up to so many are run through.
+inline constexpr double most_counts = 4000;
+
 /// Are all counts run through?
 [[nodiscard]] bool is_enumerated(const DrawLaw& law);
+
+/// use(frequencies, probability) of each count of `length` tokens of this law.
+void visit_counts(const Vector<double>& tokens, Index length,
+                  const std::function<void(const Vector<double>&, double)>& use);
 
 /// E[g], (n). Cost: an evaluation a class and count, or 2 m + 1 for a class of m tokens.
 [[nodiscard]] Vector<double> draw_mean(const DrawLaw& law, Index dimension, const DrawField& field);

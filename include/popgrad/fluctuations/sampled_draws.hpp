@@ -1,12 +1,13 @@
 #pragma once
 /// Mean and covariance of the direction of one training sample where counts of tokens are too many to
-/// run through and too few for an expansion: over the nodes of popgrad/fluctuations/draw_nodes.hpp.
+/// run through one by one and too few for an expansion: over the nodes of popgrad/fluctuations/draw_nodes.hpp,
+/// or over every count, exactly.
 ///
 /// Of each class there are two sets of nodes that are independent of each other, and all is the mean
 /// of both. The mean is exact for directions that are quadratic in the frequencies, and the covariance
 /// for linear ones; of the rest as much is left to chance as in so many draws, and how much that is
 /// the two sets tell. The nodes are the same at every state, so that everything is as smooth in the
-/// state as a sample is, and they depend on nothing but the law.
+/// state as a sample is, and they depend on nothing but the law. Every count is its own second set.
 
 #include <functional>
 #include <vector>
@@ -30,11 +31,12 @@ class SampledDraws {
   /// Are there nodes for every class?
   [[nodiscard]] static bool has(const DrawLaw& law);
 
+  enum class Set { nodes, counts };
   /// `moved`: the rows of the state that samples of a class move. `labels`: classes of the law that
-  /// follow each other and differ in the label alone have the same nodes. Throws
+  /// follow each other and differ in the label only have the same nodes. Throws
   /// std::invalid_argument if there are none.
   SampledDraws(const DrawLaw& law, Index dimension, std::vector<std::vector<Index>> moved,
-               Index labels);
+               Index labels, Set set = Set::nodes);
 
   /// E[g], (n). Cost: an evaluation a node.
   [[nodiscard]] Vector<double> mean(const SumOfSamples& sum_of) const;
@@ -62,7 +64,8 @@ class SampledDraws {
   std::vector<double> probabilities_;
   std::vector<std::vector<Index>> moved_;
   Index dimension_, labels_;
-  std::vector<std::vector<DrawNodes>> nodes_;  ///< by class but for the label: one for each NodeSet
+  std::vector<std::vector<DrawNodes>>
+      nodes_;  ///< by class but for the label: one for each NodeSet, or one of counts
 };
 
 /// Relative error of the standard deviation that draws have at x along each of the columns, as the

@@ -43,14 +43,22 @@ struct JudgeRequest {
 /// ladder.
 const RungInfo& sampled_rung(const Model& model, const RungInfo& rung);
 
+/// Time that a part of a judgement took.
+struct JudgingTime {
+  std::string part;
+  double seconds = 0;
+};
+
 /// Judges, and keeps what it was judged by.
 class RunJudge {
  public:
+  /// Called with the rows as the first runs of ours judge them, long before the rest is known.
+  using OnRows = std::function<void(const CrossCheck&)>;
   /// `recorded` on the clock of the rungs, at equal times. `report` is called with the fraction done, and
   /// returns true to stop. Throws InputError for settings that the rung has not, Failure if runs of ours
   /// diverge, Stopped. Cost: a predicted law, or `steps.runs` runs; and a few for each setting that explains.
   RunJudge(JudgeRequest request, std::vector<RecordedRun> recorded,
-           const std::function<bool(double)>& report);
+           const std::function<bool(double)>& report, const OnRows& on_rows = {});
   ~RunJudge();
   RunJudge(const RunJudge&) = delete;
   RunJudge& operator=(const RunJudge&) = delete;
@@ -63,6 +71,8 @@ class RunJudge {
   [[nodiscard]] const std::vector<Trajectory<double>>& sampled() const;
   /// Of the rung that is judged, where it is not the sampled one.
   [[nodiscard]] const std::vector<Trajectory<double>>& own() const;
+  /// What the judgement took, in the order in which it was made.
+  [[nodiscard]] const std::vector<JudgingTime>& times() const;
   /// How well each rung of the ladder explains the runs, the best first; those before an interruption, which
   /// `interrupted` then says.
   [[nodiscard]] std::vector<RungScore> ladder(bool& interrupted) const;

@@ -20,7 +20,7 @@ function
   v_j^2 = (tau/2) W(2 mu_j^2/tau),
 and where G(u) = h (mu - u) to first order
   d/dt ln(1/|delta_j|) -> h (1 + w_j) exp(w_j),  w_j = 2 v_j^2/tau.
-Near which fixed point Eqn 10 is meant we do not know. With the zero of G for its mu, it ends at mu,
+Near which fixed point Eqn 10 is meant is not stated. With the zero of G for its mu, it ends at mu,
 at h exp(mu_j^2/tau); with the end of v for its mu, it ends there by definition, at h' exp(w_j/2).
 From equal starts below its end the attention entropy falls first, as all tokens start alike, and
 rises last, as the token of least mu, which is the last to arrive, gets its attention back: it falls

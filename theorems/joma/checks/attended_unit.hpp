@@ -41,7 +41,7 @@ struct AttendedEnd {
   Quantity entropy;              ///< of the attention, extrapolated likewise
   double time = 0;               ///< when all have 1e-6 of their way left
 };
-/// Rates between |delta| = 1e-4 and 1e-5, from v' alone; parts solver, rounding, next order (what
+/// Rates between |delta| = 1e-4 and 1e-5, from v' only; parts solver, rounding, next order (what
 /// the interval before says).
 AttendedEnd train(const AttendedUnit& unit);
 /// Of softmax(v^2/tau_of_unit), in nats.

@@ -56,7 +56,7 @@ double largest(const std::vector<Quantity>& tokens) {
   return size;
 }
 
-// A token's growth may be small beside that of the others, so the largest is the unit of all.
+// A token's growth may be small compared with that of the others, so the largest is the unit of all.
 void judge_growth(const Sides& sides, const ClassInstance<double>& instance, const Solved& run,
                   const Clause& grows, Examination& it) {
   const Vector<double> initial = PopulationFlow<double>(instance).initial();

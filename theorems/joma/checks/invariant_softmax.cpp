@@ -28,7 +28,7 @@ and
 if for each k
   E[g_k phi' b b'] = b_bar E[g_k phi' b'],
 but not if that holds only summed over k (K >= 2). So R is constant where the condition holds and b_bar is
-constant, and not in general. With which condition the source has it we do not know.)",
+constant, and not in general. Which of the two conditions the source has was not seen.)",
                 .hypotheses = {softmax_attention, orthonormal, not_normalised},
                 .reaches = {EvidenceKind::symbolic, EvidenceKind::exact, EvidenceKind::numerical},
                 .no_rival = "an identity in the state",

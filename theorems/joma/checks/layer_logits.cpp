@@ -145,7 +145,7 @@ std::vector<LogitsLook> logits_looks(const MultilayerFlow<double>& flow, const L
     }
     return look;
   };
-  // From a look at which more than half is left, step by step; the last step ends where half is.
+  // From a time at which more than half is left, step by step; the last step ends where half is.
   const auto look_at_half = [&](Vector<double> x, double t) {
     double loss = flow.loss(x);
     double above = loss;

@@ -37,7 +37,7 @@ struct LevelNetwork {
 
 /// Descent follows the flow in steps that lower the loss by this share of its start, by its slope,
 ///   x <- x + min(level_longest_step, level_step_share loss(0)/|x'|^2) x',
-/// at most so many of them: a fixed step that is fine for the start of one network is too long for
+/// at most that many of them: a fixed step that is fine for the start of one network is too long for
 /// the end of another.
 inline constexpr double level_step_share = 0.04;
 inline constexpr double level_longest_step = 0.4;

@@ -58,7 +58,7 @@ std::vector<Cluster> clusters_of(const std::vector<MeasuredRun>& runs, Loss loss
   return clusters;
 }
 
-// The deviation of so many resamples has a relative error of 1/sqrt(2 n).
+// The deviation of n resamples has a relative error of 1/sqrt(2 n).
 Association association_of(const std::vector<Cluster>& clusters, const Setting& setting) {
   return associate(clusters, setting.false_alarm, setting.draws(4000), setting.draw_seed(),
                    setting.jobs);

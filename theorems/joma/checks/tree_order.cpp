@@ -31,7 +31,7 @@ const Clause together_uniform = sheet.clause("also with attention uniform");
 
 const Hypothesis positive_edge = sheet.assume("`0 < rho`");
 const Hypothesis label_only =
-    sheet.assume(by_construction("depth 3, trained on the label alone", "the data are the rung's"));
+    sheet.assume(by_construction("depth 3, trained on the label only", "the data are the rung's"));
 
 const Control one_missing = sheet.control("one-missing", "one leaf is not seen in one sequence");
 const Control other_label =

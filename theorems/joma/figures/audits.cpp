@@ -94,7 +94,7 @@ FigureTable stationarity(const FigureRequest& request) {
   return table;
 }
 
-// The softmax invariant: its error in direction and size beside what it assumes.
+// The softmax invariant: its error in direction and size, with what it assumes.
 FigureTable softmax_invariant(const FigureRequest& request) {
   FigureTable table;
   for (const TokenLaw law : {TokenLaw::gaussian, TokenLaw::uniform}) {

@@ -1,5 +1,5 @@
 // How well Theorem 1 predicts the logits z of softmax attention on the authors' instance: the
-// direction (normalised correlation) beside the size (relative error), full-batch descent.
+// direction (normalised correlation) and the size (relative error), full-batch descent.
 
 #include <array>
 #include <cmath>

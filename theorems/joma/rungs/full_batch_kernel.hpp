@@ -4,7 +4,7 @@
 /// Setting: exp or softmax attention, linear phi, no decoder, orthonormal embeddings, residual, f as
 /// it is. Relaxes: sums are reordered, exp is a polynomial (below 2 units in the last place; infinite
 /// from exp(709) on), and the sum over tokens of z' is rearranged,
-///   T z' = sum_k v_k o v_k' - sum_c w_c b_c q_c     (exp: the first sum alone)
+///   T z' = sum_k v_k o v_k' - sum_c w_c b_c q_c     (exp: only the first sum)
 ///   q_c  = g_c' V'b_c
 /// which saves a third of the products. Tested against the plain field.
 /// Chosen at run time among AVX-512, AVX2 with FMA, and the processor's least.

@@ -244,8 +244,8 @@ ReducedInstance<T> reduced_instance(const Parameters& p, std::uint64_t seed) {
            "exclude each other: X makes its own gradients");
   }
   if (from_law) {
-    refuse_given(p, "joma", parameter::tau, "is of mu or delta; give --temperature beside X");
-    refuse_given(p, "joma", parameter::v0, "is of mu or delta; give W0 beside X");
+    refuse_given(p, "joma", parameter::tau, "is of mu or delta; with X give --temperature");
+    refuse_given(p, "joma", parameter::v0, "is of mu or delta; with X give W0");
     // Delta of the data law at its start: Assumption 1.
     if constexpr (Ordered<T>) {
       instance.target = initial_mean_gradient(class_instance<T>(p, seed));

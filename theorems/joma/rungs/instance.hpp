@@ -55,7 +55,7 @@ template <class T>
 struct ReducedInstance {
   Matrix<T> target;        ///< (M_C x K): Delta (linear phi) or mu (nonlinear phi)
   bool nonlinear = false;  ///< F = mu - v rather than F = Delta
-  /// F = mu - a o v: attention also scales what phi' is taken at; exp attention alone.
+  /// F = mu - a o v: attention also scales what phi' is taken at; only for exp attention.
   bool attended = false;
   Matrix<T> start;   ///< v(0), (M_C x K)
   Vector<T> logits;  ///< z(0), (M_C); stationary rung and linear attention

@@ -343,7 +343,7 @@ Association associate(std::span<const Cluster> clusters, double false_alarm, std
                return correlate(clusters, drawn);
              });
   // A resample that repeats one run has no correlation, one that is perfectly ordered no finite
-  // atanh: the first is left out, the second held at the largest value that n ranks can tell
+  // atanh: the first is left out, the second held at the largest value that n ranks can resolve
   // from 1 (1 - 6/n^3, one swap).
   const double n = static_cast<double>(std::max<std::size_t>(result.pairs, 3));
   const double largest = 1 - 6 / (n * n * n);

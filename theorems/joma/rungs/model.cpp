@@ -44,7 +44,7 @@ ReducedInstance<T> instance_without_logits(std::string_view rung, const Paramete
   if (instance.attention != Attention::linear) {
     if (!given(p, parameter::z0)) return instance;
     reject(where, "z0", "given",
-           "is read by linear attention alone: here z = sum v^2/(2T) follows from v; leave it out, "
+           "is read only by linear attention: here z = sum v^2/(2T) follows from v; leave it out, "
            "or take the rung 'stationary'");
   }
   if (instance.nonlinear || instance.units() != 1) {
@@ -194,7 +194,8 @@ std::vector<Rung> reduced_rungs() {
     return forget_type(StationaryFlow<T>(reduced_instance<T>(p, seed)));
   });
   const Rung reduced = Rung{
-      .info = {"reduced", RungKind::flow, "JoMA flow: z eliminated by the invariant, v alone",
+      .info = {"reduced", RungKind::flow,
+               "JoMA flow: z eliminated by the invariant, only v is left",
                "O(M_C K) an evaluation, no allocation", without, "100"},
       .reads = reads,
       .observables = ReducedFlow<double>::observables(),

@@ -64,7 +64,7 @@ SequenceData tree_of(const Parameters& p) {
 
 SequenceData inputs_of(const Parameters& p) {
   using namespace parameter;
-  refuse_all(p, "is of a hierarchy; leave it out beside inputs", hierarchy, L, latents, children,
+  refuse_all(p, "is of a hierarchy; with inputs leave it out", hierarchy, L, latents, children,
              depth, rho, polarity);
   const Matrix<double> rows = p.matrix<double>("inputs");
   constexpr double most = 99'999;

@@ -14,7 +14,7 @@
 ///         and after the MLP, then W_O (C x d), b_O; matrices by columns. No positions.
 /// Cost    O(3 d^2 + 2 d width) a column and layer forward, twice that backward, O(n^2 d) more for
 ///         the attention of n columns; the last layer asks at the last position only. Equal padding
-///         is one column, whatever its length.
+///         is one column, of any length.
 /// Source  decoder_only_hier.py of the authors (arXiv 2310.00535, Table 1).
 
 #include <string>

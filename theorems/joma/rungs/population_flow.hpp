@@ -7,7 +7,7 @@
 ///   f    = U_C b(x, z) + u_q
 ///   g    = O'(e_y - softmax(O phi(W'f))), the gradient of the mean log-likelihood
 ///   y    = the class c, or with probability rho (label_noise) one drawn uniformly from all C:
-///          P(y | c) = (1 - rho) [y = c] + rho/C, whatever x is, which stays that of c
+///          P(y | c) = (1 - rho) [y = c] + rho/C, for any x, which stays that of c
 /// g is linear in e_y, so the expectation is the field of E[e_y | c]. Observables are those of the
 /// clean problem, y = c.
 /// Shapes  state (v, z): v = [U_C, u_q]'W, (M_C + 1) x K by columns (M_C x K without residual),
@@ -49,7 +49,7 @@ class PopulationFlow final {
   /// The mean over `batch` >= 1 sampled classes, each with x its law or the frequencies of
   /// `length` sampled tokens. Cost O(C M_C K) for laws, O(batch (length + M_C K))
   /// for sampled tokens; with label noise C^2 and a random number a sample more. Classes and tokens
-  /// are the same whatever the label noise.
+  /// are the same for any label noise.
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
   /// Mean cross entropy of the samples of `sample_rhs` on their labels, in nats. Cost of their logits.
   [[nodiscard]] T batch_loss(const Vector<T>& x, Stream& stream, Index batch) const;
@@ -64,7 +64,7 @@ class PopulationFlow final {
   /// attention_entropy, invariant_residual (absolute, max), invariant_residual_relative,
   /// normalised_correlation, stable_rank, loss.
   void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
-  /// The same where `wanted`: the stable rank alone costs several evaluations of the field.
+  /// The same where `wanted`: the stable rank by itself costs several evaluations of the field.
   void observe_some(const Vector<T>& x, const T& t, std::span<T> row,
                     const std::vector<bool>& wanted) const;
   [[nodiscard]] std::vector<EventFinder<T>> events() const;

@@ -1,5 +1,5 @@
 #pragma once
-/// Rungs `reduced` and `attended`, the JoMA flow: z eliminated by the invariant, v alone is left.
+/// Rungs `reduced` and `attended`, the JoMA flow: z eliminated by the invariant, only v is left.
 ///
 ///   v_k' = F_k o a
 ///   F_k  = Delta_k     (linear phi)

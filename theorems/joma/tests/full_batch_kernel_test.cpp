@@ -81,7 +81,7 @@ TEST_CASE("FullBatchKernel: is the plain field up to rounding", "[joma][kernel]"
 }
 
 TEST_CASE("FullBatchKernel: a slightly different temperature is seen", "[joma][kernel][control]") {
-  // The same comparison tells fields apart whose temperatures differ by one part in 10^9.
+  // The same comparison separates fields whose temperatures differ by one part in 10^9.
   const auto instance = drawn(joma::Attention::exp, 20, 20, 1.0, 0.5);
   const joma::PopulationFlow<double> flow(instance);
   const joma::PopulationFlow<double> other(

@@ -1,4 +1,4 @@
-// What a step of joma draws beside its labels does not depend on the label noise.
+// What a step of joma draws besides its labels does not depend on the label noise.
 
 #include <algorithm>
 #include <catch2/catch.hpp>

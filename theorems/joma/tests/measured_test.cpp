@@ -277,7 +277,7 @@ TEST_CASE("joma.measured-bounce: lacks data without a file", "[measured][stateme
 TEST_CASE("joma.measured-bounce: the recorded runs", "[measured][statement]") {
   const std::string files = recorded_data();
   if (files.empty()) {
-    WARN("recorded runs not found beside the source; skipped");
+    WARN("recorded runs not found next to the source; skipped");
     return;
   }
   const auto runs = read_measured_runs(files);

@@ -90,7 +90,7 @@ TEST_CASE("multilayer: the field is minus the gradient of the loss, by dual numb
             const Vector<double> x = flow.initial() + drawn(flow.dimension(), 1, 0.3);
             Vector<double> field(x.size());
             flow.rhs(x, field, 0);
-            // Every component at once, then some of them alone.
+            // Every component at once, then some of them only.
             Vector<double> direction = drawn(x.size(), 2, 1);
             const double bound = 1e-12 * (1 + field.norm()) * (1 + direction.norm());
             CHECK(std::fabs(slope(dual, x, direction) + field.dot(direction)) <= bound);
@@ -245,7 +245,7 @@ TEST_CASE("multilayer: what the data cannot be is said", "[joma]") {
   refused({{"inputs", {{0, 1.5}}}}, "must be a token");
   refused({{"inputs", {{0, 5}}}, {"M", 4}}, "must be a token");
   refused({{"inputs", {{0, 1e9}}}}, "too large a token");
-  refused({{"inputs", {{0, 5}}}, {"L", 4}}, "leave it out beside inputs");
+  refused({{"inputs", {{0, 5}}}, {"L", 4}}, "with inputs leave it out");
   refused({{"hierarchy", "tree"}, {"M", 9}}, "is of sets");
   refused({{"rho", 0.5}}, "give --hierarchy tree");
   refused({{"hierarchy", "tree"}, {"polarity", {2}}}, "must lie in [-1, 1]");

@@ -53,7 +53,7 @@ ReducedInstance<double> reduced_of(std::vector<double> target, bool nonlinear, d
 
 }  // namespace
 
-TEST_CASE("population flow: what is observed alone is what is observed with all", "[joma]") {
+TEST_CASE("population flow: what is observed by itself is what is observed with all", "[joma]") {
   const PopulationFlow<double> flow(instance_of(Attention::exp, Activation::linear, true, false));
   const Vector<double> x = flow.initial();
   const std::size_t count = flow.columns().size();
@@ -66,7 +66,7 @@ TEST_CASE("population flow: what is observed alone is what is observed with all"
     flow.observe_some(x, 0.0, row, wanted);
     CHECK(row[k] == all[k]);
   }
-  // At steps a solve asks for the loss alone.
+  // At steps a solve asks for the loss only.
   SolveRequest<double> request;
   request.end = 3;
   request.save_at = {3};

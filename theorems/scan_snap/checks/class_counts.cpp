@@ -57,8 +57,9 @@ std::vector<Knob> drawn_class_knobs(const Knob& more) {
 
 std::vector<Hypothesis> drawn_class_hypotheses(std::vector<Hypothesis> more) {
   more.insert(more.begin(), {"classes equally likely", "`M >> 100`", "`M^-0.99 << eta_Y < 1`"});
-  more.push_back(by_construction("rows of `F'Y` decouple",
-                                 "`W_n` is of `N_n` alone, as `scan-snap.decoder-solution` shows"));
+  more.push_back(
+      by_construction("rows of `F'Y` decouple",
+                      "`W_n` depends only on `N_n`, as `scan-snap.decoder-solution` shows"));
   return more;
 }
 

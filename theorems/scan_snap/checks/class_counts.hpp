@@ -57,7 +57,7 @@ double expectation(const CountLaw& law, const std::function<double(long)>& f);
 /// The smallest b with P[|table[count]| > b] <= beyond; counts beyond the table have its last value.
 double quantile(const CountLaw& law, const std::vector<double>& table, double beyond);
 
-/// The quantile b with P[|x| > b] = beyond behind independent draws of x, of whatever law: the
+/// The quantile b with P[|x| > b] = beyond behind independent draws of x, of any law: the
 /// middle between two order statistics that enclose it, with half their distance as the part
 /// "sampling".
 Quantity sampled_quantile(std::vector<double> draws, double beyond, double false_alarm);

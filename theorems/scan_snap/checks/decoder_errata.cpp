@@ -68,8 +68,8 @@ Erratum late_backprop_regime() {
       .examine = [](Examination& it) {
         const double least = 1e3;  // M of the smallest instance inside the hypotheses
         require_rates(least, 0.5, it);
-        it.hypotheses.push_back(met_by_construction(
-            "A2, `Y(0) = 0`, uniform classes", "`gamma` depends on `M` and `eta_Y t/K` alone"));
+        it.hypotheses.push_back(met_by_construction("A2, `Y(0) = 0`, uniform classes",
+                                                    "`gamma` depends only on `M` and `eta_Y t/K`"));
         it.hypotheses.push_back(met_by_construction(
             "`t >= 2 (1 + delta') t0'`", "`t` is `t0`, where `exp(M h)` overtakes `(M-1) M h`"));
         Comparison without = equal(
@@ -105,7 +105,7 @@ Erratum cross_scale_sign() {
           "`- q0 (1 + theta_n')` in its first `q0` term; the sum over `k` and `iota` (Eqn 86) are "
           "right",
       .effect =
-          "none for Theorem 1, which uses the size of that term alone; within A2 it is of order "
+          "none for Theorem 1, which uses only the size of that term; within A2 it is of order "
           "`1/M`",
       .examine = [](Examination& it) {
         const SequenceClasses<double> classes = one_shared_token();

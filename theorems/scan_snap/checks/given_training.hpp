@@ -1,5 +1,5 @@
 #pragma once
-/// The user's instance, for statements that begin at Y = Z = 0 or look at states of their own.
+/// The user's instance, for statements that begin at Y = Z = 0 or judge states of their own.
 
 #include "popgrad/base/error.hpp"
 #include "popgrad/evidence/examined_instance.hpp"
@@ -8,12 +8,12 @@
 
 namespace popgrad::scan_snap::checks {
 
-/// Throws InputError if the instance gives Y or Z, which the statement would not look at.
+/// Throws InputError if the instance gives Y or Z, which the statement would not read.
 inline TrainingInstance<double> given_training(const Setting& setting) {
   for (const char* name : {"Y", "Z"}) {
     if (!setting.instance->has(name)) continue;
     reject("scan-snap", name, "of the instance file",
-           "is not looked at by this statement, which does not depend on the start or has one of "
+           "is not read by this statement, which does not depend on the start or has one of "
            "its own; leave it out");
   }
   return training_instance<double>(*setting.instance, setting.seed);

@@ -24,7 +24,7 @@ struct OneCommonToken {
   Index members = 0;            ///< K_m of the largest query
   double unlike = 0;            ///< largest relative deviation of f_nc, K_m and w_n between classes
 
-  /// What the closed forms know of it, with the mean of f_nc^2.
+  /// What the closed forms contain of it, with the mean of f_nc^2.
   [[nodiscard]] CommonToken<double> token() const;
 };
 

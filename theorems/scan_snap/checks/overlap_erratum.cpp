@@ -104,7 +104,7 @@ Erratum centred_sum() {
           "rate "
           "`(1 - rho) eta_Y`",
       .algebra_says =
-          "the `zeta_n` sum to 0 for `K = M` alone; early, `xi` of the modified gradient (Eqn 26) "
+          "the `zeta_n` sum to 0 only for `K = M`; early, `xi` of the modified gradient (Eqn 26) "
           "over "
           "`xi` of the true one is `(1 + rho (M-K)/(1 + (K-1) rho))/(1 - rho)`, in the thousands "
           "inside A2; and `1 - rho` belongs inside `h*`",

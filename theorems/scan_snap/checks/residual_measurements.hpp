@@ -12,7 +12,7 @@ namespace popgrad::scan_snap::checks {
 /// Knobs of drawn classes, and of the time.
 inline constexpr Knob query_count = whole_knob("queries", "queries Q", 2, 3, 2);
 inline constexpr Knob most_classes =
-    whole_knob("classes-of-a-query", "a query holds 2 up to so many classes", 2, 4, 3);
+    whole_knob("classes-of-a-query", "a query holds 2 up to this many classes", 2, 4, 3);
 inline constexpr Knob across_weight = logarithmic_knob(
     "weight-across",
     "weight of tokens that queries share in units of the one that a query's classes share", 0.2, 20,

@@ -31,7 +31,7 @@ void audit_law(const SequenceClasses<double>& classes, Examination& result) {
        fmt::format("{} of {} next tokens follow several queries", several.size(), seen.size())});
 }
 
-// What training does that the theory knows nothing of.
+// What training does that is not in the theory.
 void audit_training(const TrainingInstance<double>& instance, Examination& result) {
   if (instance.label_noise > 0) {
     result.hypotheses.push_back(
@@ -48,12 +48,12 @@ void audit_overlap(const TrainingInstance<double>& instance, const Layout& layou
                    const Vector<double>& f, Examination& result) {
   const Index k = instance.classes.classes();
   const Matrix<double> overlaps = gram(layout, k, f);
-  Index alone = 0;
+  Index apart = 0;
   for (Index n = 0; n < k; ++n) {
-    if (overlaps.row(n).sum() - overlaps(n, n) <= 0) ++alone;
+    if (overlaps.row(n).sum() - overlaps(n, n) <= 0) ++apart;
   }
-  result.hypotheses.push_back({"every class overlaps another", decided(alone == 0),
-                               fmt::format("{} of {} classes stand alone", alone, k)});
+  result.hypotheses.push_back({"every class overlaps another", decided(apart == 0),
+                               fmt::format("{} of {} classes overlap none", apart, k)});
   const Vector<double> lambda = symmetric_eigenvalues<double>(overlaps).array() - 1;
   const double largest = lambda.maxCoeff();
   result.hypotheses.push_back(

@@ -125,7 +125,7 @@ class TokenReader {
       tokens_.push_back(found->second);
       return;
     }
-    // White space ends every UTF-8 sequence, so words can be checked alone, and once.
+    // White space ends every UTF-8 sequence, so words can be checked one by one, and once.
     const std::size_t fault = first_fault(word);
     if (fault < word.size()) refuse_byte(word, at, fault);
     const auto number = static_cast<std::uint32_t>(words_.size());

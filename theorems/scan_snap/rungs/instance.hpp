@@ -71,7 +71,7 @@ struct TrainingInstance {
   Start start = Start::zero;
   Clock clock = Clock::consistent;
   std::uint64_t seed = 1;  ///< of the uniform start
-  /// Carry B_n = eta_Z w int xi_n along with the state; of clean training alone.
+  /// Carry B_n = eta_Z w int xi_n along with the state; only of clean training.
   bool track_growth = false;
   /// (class, token) pairs whose f and chi are columns.
   std::vector<std::pair<Index, Index>> watched;

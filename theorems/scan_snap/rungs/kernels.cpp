@@ -124,7 +124,7 @@ void add_row_products_wide(const Index* row, Index count, const double* table, I
   if (is_short(columns)) return add_short_row_products(row, count, table, columns, v, out);
   Index i = 0;
   for (; i + 4 <= count; i += 4) {
-    // Four sums at a time: short rows do not fill the pipeline alone.
+    // Four sums at a time: one short row does not fill the pipeline.
     const double* const a = table + row[i] * columns;
     const double* const b = table + row[i + 1] * columns;
     const double* const p = table + row[i + 2] * columns;

@@ -192,11 +192,10 @@ std::vector<Rung> reduced_rungs() {
                    "O(nnz(P) C + K^3) an evaluation", column_note, "1000"},
                   parameter::of_decoder(), observables, fast_decoder);
   fast.make_over_symbols = [](const Parameters& /*p*/) { return over_symbols(fast_decoder); };
-  Rung attention =
-      row({"reduced", RungKind::flow, "Z alone, the decoder summed up by h(t) (Eqn 10)",
-           "O(K^3 + overlaps) an evaluation", column_note, "1000"},
-          parameter::of_integrated() + parameter_table(parameter::reading),
-          ReducedFlow<double>::observables(), reduced);
+  Rung attention = row({"reduced", RungKind::flow, "only Z, the decoder summed up by h(t) (Eqn 10)",
+                        "O(K^3 + overlaps) an evaluation", column_note, "1000"},
+                       parameter::of_integrated() + parameter_table(parameter::reading),
+                       ReducedFlow<double>::observables(), reduced);
   attention.make_over_symbols = [](const Parameters& /*p*/) {
     return over_symbols([](const TrainingInstance<Expression>& instance) {
       return forget_type(ReducedFlow<Expression>(instance, GiNaC::possymbol("M")));

@@ -29,7 +29,7 @@ struct OverlapExtremes {
 template <class T>
 OverlapExtremes<T> overlap_extremes(const Matrix<T>& gram);
 
-/// What a rung knows of itself at one state.
+/// What a rung computes of itself at one state.
 template <class T>
 struct Snapshot {
   const Vector<T>& f;           ///< (nnz)

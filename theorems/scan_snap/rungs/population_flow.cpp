@@ -32,6 +32,9 @@ bool worth_threads(Index products) {
   return std::is_same_v<T, double> && products > threshold && omp_in_parallel() == 0;
 }
 
+/// More counts than that are evaluated together, in wide vectors, and have a Jacobian.
+constexpr double most_single_counts = 250;
+
 /// Columns of a row-major table, one row behind the other.
 template <class T>
 struct Panel {
@@ -451,7 +454,7 @@ template <>
 const SampledDraws& PopulationFlow<double>::sampled_draws() const {
   if (sampled_) return *sampled_;
   const SequenceClasses<double>& classes = instance_.classes;
-  const Index labels = noisy_ ? classes.classes() : 1;
+  const Index labels = labels_of_a_class();
   std::vector<std::vector<Index>> moved;
   for (Index c = 0; c < std::ssize(draws_.classes); ++c) {
     const auto n = static_cast<std::size_t>(c / labels);
@@ -468,7 +471,10 @@ const SampledDraws& PopulationFlow<double>::sampled_draws() const {
     }
     moved.push_back(std::move(rows));
   }
-  sampled_ = std::make_shared<const SampledDraws>(draws_, dimension(), std::move(moved), labels);
+  sampled_ = std::make_shared<const SampledDraws>(draws_, dimension(), std::move(moved), labels,
+                                                  number_of_counts(draws_, labels) <= most_counts
+                                                      ? SampledDraws::Set::counts
+                                                      : SampledDraws::Set::nodes);
   return *sampled_;
 }
 
@@ -476,7 +482,7 @@ const SampledDraws& PopulationFlow<double>::sampled_draws() const {
 template <>
 void PopulationFlow<double>::respond_to_columns(const Vector<double>& x, Index of_law,
                                                 const Matrix<double>& frequencies) const {
-  const Index labels = noisy_ ? instance_.classes.classes() : 1;
+  const Index labels = labels_of_a_class();
   const auto n = static_cast<std::size_t>(of_law / labels);
   const Index label = layout_.class_column[noisy_ ? static_cast<std::size_t>(of_law % labels) : n];
   const auto begin = static_cast<std::size_t>(instance_.classes.first[n]);
@@ -524,7 +530,7 @@ void PopulationFlow<double>::mean_jacobian(const Vector<double>& x,
   const auto of_set = [&](Index of_law, const Matrix<double>& frequencies,
                           const Vector<double>& weights, Matrix<double>& made) {
     respond_to_columns(x, of_law, frequencies);
-    const Index labels = noisy_ ? instance_.classes.classes() : 1;
+    const Index labels = labels_of_a_class();
     const auto n = static_cast<std::size_t>(of_law / labels);
     const Index label =
         layout_.class_column[noisy_ ? static_cast<std::size_t>(of_law % labels) : n];
@@ -660,6 +666,10 @@ template <Transcendental T>
 KnownDraws PopulationFlow<T>::known_draws() const {
   if (sampled_) return KnownDraws::from_nodes;
   if (draws_.classes.empty()) return KnownDraws::not_at_all;
+  const double counts = number_of_counts(draws_, labels_of_a_class());
+  if (draws_.length > 0 && counts > most_single_counts && counts <= most_counts) {
+    return KnownDraws::from_nodes;
+  }
   if (draws_are_known(draws_)) return KnownDraws::directly;
   return SampledDraws::has(draws_) ? KnownDraws::from_nodes : KnownDraws::not_at_all;
 }

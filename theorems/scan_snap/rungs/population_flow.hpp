@@ -16,7 +16,7 @@
 /// rho that of a class drawn uniformly from all K; its tokens and its query stay those of n. The
 /// field is linear in the label, so its expectation has
 ///   (1 - rho) e_n + (rho/K) sum_k e_k   in place of e_n
-/// Observables know of neither, as scripts log them whose training does so by mistake: labels are
+/// Observables leave out both, as scripts log them whose training does so by mistake: labels are
 /// those of the classes, attention (of loss, entropies, xi and f alike) is softmax(z).
 /// State: Y by rows (R x C, see Layout), z (pairs), and B_n (K) if growth is tracked.
 /// Clock: t counts steps of batch 1; one step of gradient descent is Euler with step 1.
@@ -68,12 +68,12 @@ class PopulationFlow final {
   void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
   /// The mean over `batch` sampled sequences of length T. Cost a sequence: T draws and 3 u C
   /// multiply-adds, u <= T - 1 the different tokens drawn; with label noise one draw more. Classes
-  /// and tokens are the same whatever the label noise.
+  /// and tokens are the same for any label noise.
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
   /// Mean cross entropy of the sequences of `sample_rhs` on their labels, in nats. Cost of their logits.
   [[nodiscard]] double batch_loss(const Vector<T>& x, Stream& stream, Index batch) const;
   /// Expectation and covariance of `sample_rhs`: of short and of long sequences by
-  /// popgrad/fluctuations/draw_law.hpp, between them by popgrad/fluctuations/sampled_draws.hpp. Cost: 3 u C multiply-adds a
+  /// popgrad/fluctuations/draw_law.hpp, between them by popgrad/fluctuations/sampled_draws.hpp, of all counts up to 4000. Cost: 3 u C multiply-adds a
   /// class and count, or a class and node; of long sequences 2 nnz(P) + K times 3 u C. With label
   /// noise K times as much.
   void draw_mean(const Vector<T>& x, Vector<T>& dx) const;
@@ -122,6 +122,8 @@ class PopulationFlow final {
   void add_drawn(const Vector<T>& x, Index label, double share, Vector<T>& dx) const;
   [[nodiscard]] DrawField field_of_sample(const Vector<T>& x) const;
   [[nodiscard]] const SampledDraws& sampled_draws() const;
+  /// Classes of `draws_` that differ in the label only.
+  [[nodiscard]] Index labels_of_a_class() const { return noisy_ ? instance_.classes.classes() : 1; }
   /// Leaves f, e - alpha and eta_Z dL/dz of sequences of a class of `draws_`, a column of frequencies
   /// each, in the scratch space of columns.
   void respond_to_columns(const Vector<T>& x, Index of_law, const Matrix<T>& frequencies) const;

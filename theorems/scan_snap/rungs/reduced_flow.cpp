@@ -29,7 +29,7 @@ ReducedFlow<T>::ReducedFlow(TrainingInstance<T> instance, T vocabulary)
   }
   if (instance_.decoder_start.size() > 0) {
     reject("scan-snap reduced", "Y", "given",
-           "is described by h alone, from Y = 0; give h as \"state\": {\"h\": ...}, or take the "
+           "is described only by h, from Y = 0; give h as \"state\": {\"h\": ...}, or take the "
            "rung 'flow'");
   }
 }

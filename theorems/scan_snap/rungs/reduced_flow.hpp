@@ -1,5 +1,5 @@
 #pragma once
-/// Rung reduced: attention logits alone, the decoder summed up by one number h (Eqn 10).
+/// Rung reduced: only attention logits, the decoder summed up by one number h (Eqn 10).
 ///
 ///   dz_m/dt = eta_Z gamma sum_{n: psi(n) = m} w_n diag(f_n) (f_n f_n' - I) p_n
 ///   p_n     = sum_{j != n} beta_nj f_j

@@ -123,7 +123,7 @@ TEST_CASE("corpus: only the longest words are refused, with their line", "[corpu
   std::string wide = "a ";
   for (int i = 0; i < 700000; ++i) wide += "\xE6\xBC\xA2";
   CHECK_THROWS_WITH(read(wide), Catch::Contains("1000000 bytes"));
-  // A binary file is told from its bytes.
+  // A binary file is recognised by its bytes.
   CHECK_THROWS_WITH(read("a\n" + std::string(3000000, '\0')),
                     Catch::Contains("line 2, byte 1 is 0x00"));
 }

@@ -16,10 +16,9 @@ using namespace popgrad;
 
 namespace {
 
-constexpr int length = 70;  // of the context; 2 * 2556 counts
-
 struct Instance {
   double noise, temperature;
+  int length = 70;  // of the context; 2 * 2556 counts
 };
 
 AnyRung<double> rung_of(const Instance& made) {
@@ -30,7 +29,7 @@ AnyRung<double> rung_of(const Instance& made) {
             Parameters("scan-snap", Record{{"P", law},
                                            {"start", "uniform"},
                                            {"eta_Y", "2"},
-                                           {"T", std::to_string(length + 1)},
+                                           {"T", std::to_string(made.length + 1)},
                                            {"label_noise", to_text(made.noise)},
                                            {"temperature", to_text(made.temperature)}}),
             3);
@@ -43,6 +42,7 @@ void exact_moments(const Instance& made, const AnyRung<double>& rung, const Vect
   for (Index i = 0; i < rung.dimension; ++i) at[rung.state_names[static_cast<std::size_t>(i)]] = i;
   const Matrix<double> law{{0.5, 0.2, 0.3, 0}, {0.25, 0.45, 0, 0.3}};
   const Index n = rung.dimension;
+  const int length = made.length;
   mean = Vector<double>::Zero(n);
   Matrix<double> square = Matrix<double>::Zero(n, n);
   for (Index cls = 0; cls < 2; ++cls) {
@@ -119,7 +119,7 @@ TEST_CASE("scan-snap: the law of one draw of middle length against every count",
     CHECK(bias > 1e-4);
     CHECK((known - mean).norm() < 1e-2 * bias);
     CHECK((images - covariance).norm() < 1e-3 * covariance.norm());
-    // Copies know it likewise, with the same nodes.
+    // Copies have it likewise, with the same nodes.
     Matrix<double> again;
     rung.clone().draws.covariance(x, identity, again);
     CHECK(again == images);
@@ -151,6 +151,27 @@ TEST_CASE("scan-snap: the law of one draw of middle length against every count",
     pair.draws.mean(at - 1e-5 * direction, earlier);
     CHECK((known_of_pair * direction - (later - earlier) / 2e-5).norm() <
           1e-6 * (1 + known_of_pair.norm()));
+  }
+}
+
+TEST_CASE("scan-snap: the law of one draw over counts that are evaluated together is exact",
+          "[scan_snap]") {
+  // 2 * 861 counts; with noisy labels twice as many pairs of them.
+  for (const Instance& made : {Instance{0, 1, 40}, Instance{0.2, 0.7, 40}}) {
+    const AnyRung<double> rung = rung_of(made);
+    const Vector<double> x = 3 * rung.initial;
+    Vector<double> mean, known(x.size());
+    Matrix<double> covariance, images;
+    exact_moments(made, rung, x, mean, covariance);
+    rung.draws.mean(x, known);
+    const Matrix<double> identity = Matrix<double>::Identity(x.size(), x.size());
+    rung.draws.covariance(x, identity, images);
+    // Of sums of 1e3 terms, and of logarithms of gamma near 1e2.
+    constexpr double rounding = 1e-11;
+    CHECK((known - mean).norm() < rounding * mean.norm());
+    CHECK((images - covariance).norm() < rounding * covariance.norm());
+    CHECK(sampling_error(rung, x, identity) == 0);
+    CHECK(rung.draws.mean_jacobian);
   }
 }
 

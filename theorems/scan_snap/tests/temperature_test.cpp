@@ -89,7 +89,7 @@ TEST_CASE("scan-snap label noise and temperature: observables are those of the c
   CHECK(flow.loss(x) == clean.loss(x));
 }
 
-TEST_CASE("scan-snap label noise and temperature: of sgd alone, without growth", "[scan_snap]") {
+TEST_CASE("scan-snap label noise and temperature: only of sgd, without growth", "[scan_snap]") {
   const Model& model = find_model("scan-snap");
   const auto given = [](const char* name, const char* value) {
     return Parameters("scan-snap", {{name, value}});

@@ -1,5 +1,5 @@
 #pragma once
-/// Instances of one P whose tokens look at Q, 4 Q and 16 Q positions, with even weights.
+/// Instances of one P whose tokens attend to Q, 4 Q and 16 Q positions, with even weights.
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ inline constexpr Knob short_range_length =
     logarithmic_knob("short-length", "the same, too short; 0: length", 100, 1000, 0)
         .breaking(long_context);
 inline constexpr Knob least_range =
-    whole_knob("support", "positions Q that a token looks at, the fewest", 1, 4, 2);
+    whole_knob("support", "positions Q that a token attends to, the fewest", 1, 4, 2);
 
 inline Training<double> ranged_training(const Setting& setting, int times) {
   const Knob& length = setting.value(short_range_length) > 0 ? short_range_length : range_length;

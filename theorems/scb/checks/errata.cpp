@@ -19,7 +19,7 @@ Erratum square_of_jacobian() {
       .claim =
           "`N = 1`, `Q = {1}`, softmax attention, `J = diag(a) - a a'`: when `a_1` is of order one "
           "and the "
-          "others `O(1/T)`, small weights are left alone, as `l1` steps do",
+          "others `O(1/T)`, small weights stay as they are, as `l1` steps do",
       .paper_says = "`J^2 = a_1 (1 - a_1) e_1 e_1' + O(1/T)`",
       .algebra_says =
           "`a_1 (1 - a_1)` is `J_11`; `(J^2)_11 = a_1^2 [(1 - a_1)^2 + sum_{t > 1} a_t^2] = a_1^2 "

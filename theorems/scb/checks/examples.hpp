@@ -12,7 +12,7 @@ inline NoiseLevels levels_of_shape(const Bigrams<double>& bigrams, NoiseShape sh
   return levels;
 }
 
-/// One token looks at a position more, with weight `mass`: the last of those that are free.
+/// One token attends to a position more, with weight `mass`: the last of those that are free.
 inline void add_position(Bigrams<double>& b, Index token, double mass) {
   const Index begin = b.first[static_cast<std::size_t>(token)];
   const Index end = b.first[static_cast<std::size_t>(token + 1)];

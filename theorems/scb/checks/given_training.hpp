@@ -8,11 +8,11 @@
 
 namespace popgrad::scb::checks {
 
-/// Throws InputError if the instance gives A, which the statement would not look at.
+/// Throws InputError if the instance gives A, which the statement would not read.
 inline Training<double> given_training(const Setting& setting) {
   if (setting.instance->has("A")) {
     reject("scb", "A", "of the instance file",
-           "is not looked at by this statement, which does not depend on the start of attention or "
+           "is not read by this statement, which does not depend on the start of attention or "
            "has one of its own; leave it out");
   }
   return scb::training<double>(*setting.instance, setting.seed);

@@ -82,7 +82,7 @@ Matrix<Expression> two_laws(const std::string& name) {
   return law;
 }
 
-// Two tokens, mu, P and q generic; `places` of each are the two positions that it looks at.
+// Two tokens, mu, P and q generic; `places` of each are the two positions that it attends to.
 Training<Expression> generic_training(Index context, std::vector<Index> places, bool project) {
   Training<Expression> training;
   Bigrams<Expression>& b = training.bigrams;

@@ -19,7 +19,7 @@ O(1/T),
   d/dt (K_P alpha_V^2 - K_Q alpha_A^2) = 2 lambda alpha_A;
 the stage ends at a normalised dist_Q of
   lambda/<V,P> sqrt(sum_k mu_k (Q_k^2 |q^k|^2 - Q_k)),
-Q_k the positions that token k looks at. (Predictions are compared with 1/T kept.) Section 6
+Q_k the positions that token k attends to. (Predictions are compared with 1/T kept.) Section 6
 observes that distances rise again after a minimum.)",
                 .hypotheses = {from_scratch_text, light_weight_text},
                 .reaches = {EvidenceKind::numerical},

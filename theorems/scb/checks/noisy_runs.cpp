@@ -12,7 +12,7 @@ Vector<double> ends_of_runs(const NoisyRuns& noisy, Index batch, std::uint32_t r
                             std::uint32_t first_run, const Setting& setting) {
   const Bigrams<double>& b = noisy.training.bigrams;
   Schedule schedule = part_two_schedule(b, noisy.weight);
-  // Half of the least attention of a position looked at, where part 1 ends.
+  // Half of the least attention of an attended position, where part 1 ends.
   schedule.threshold = b.law.minCoeff() * boost_goal(schedule, noisy.training) / 2;
   schedule.l1_steps =
       static_cast<std::uint64_t>(std::ceil(3 / (slowest_rate(b) * schedule.l1_step)));

@@ -36,7 +36,7 @@ class QuietRun {
   /// Until positions off the support are 0 and transients have passed. Where
   ///   |<V,P> - S <V,V>| > lambda T
   /// the mean that is taken off gradients moves positions off the support together, and the l1 norm
-  /// alone takes them away again, in a time 1/lambda.
+  /// by itself takes them away again, in a time 1/lambda.
   void settle();
   [[nodiscard]] double value() const { return at("alpha_V"); }
   [[nodiscard]] double attention() const { return at("alpha_A"); }

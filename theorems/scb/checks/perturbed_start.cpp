@@ -41,7 +41,7 @@ const Hypothesis long_context = sheet.assume(
     {"`T` large", Basis::evaluated, "the formulas leave out less than has to be noticed"});
 const Hypothesis on_family =
     sheet.assume(by_construction("`1'V = 1'`, `V mu = mu`, `A` on the family, linear attention",
-                                 "the rung reduced knows no other states"));
+                                 "the rung reduced has no other states"));
 
 const Control larger = sheet.control("larger", "the size a tenth larger");
 const Control values_only = sheet.control("values-alone", "the component along `A` left out");

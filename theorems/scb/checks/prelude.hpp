@@ -10,7 +10,7 @@ namespace popgrad::scb::checks {
 
 inline constexpr Knob tokens_knob = whole_knob("tokens", "tokens N of the vocabulary", 2, 6, 3);
 inline constexpr Knob support_knob =
-    whole_knob("support", "positions Q that a token looks at", 1, 4, 2);
+    whole_knob("support", "positions Q that a token attends to", 1, 4, 2);
 inline constexpr Knob transition_size_knob =
     logarithmic_knob("transition-size", "size K_P of the transition matrix", 1e-3, 0.9, 0.09);
 inline constexpr Knob context_size_knob =

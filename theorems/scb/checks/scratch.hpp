@@ -25,7 +25,7 @@ void require_light_weight(const Bigrams<double>& bigrams, double weight, double 
                           Examination& it);
 
 inline constexpr Knob several_positions =
-    whole_knob("support", "positions Q that a token looks at", 2, 4, 2);
+    whole_knob("support", "positions Q that a token attends to", 2, 4, 2);
 inline constexpr Knob l1_weight = logarithmic_knob(
     "l1-weight", "lambda over q_min <V,P> where part 2 settles", 0.003, 0.05, 0.02);
 inline constexpr Knob heavy_weight =

@@ -68,7 +68,7 @@ const Knob short_length =
                                 "the same where V is lost to its own noise; 0: length", 4, 16, 0)
                    .breaking(quiet_values));
 const Knob few_positions =
-    sheet.knob(whole_knob("support", "positions Q that a token looks at", 1, 2, 2));
+    sheet.knob(whole_knob("support", "positions Q that a token attends to", 1, 2, 2));
 const Knob step_knob =
     sheet.knob(linear_knob("step", "learning rate eta times K_Q", 0.2, 0.4, 0.3));
 

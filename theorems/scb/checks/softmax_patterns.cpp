@@ -57,7 +57,7 @@ const Knob vocabulary = sheet.knob(whole_knob("tokens", "tokens N of the vocabul
 const Knob length =
     sheet.knob(logarithmic_knob("length", "positions T of the context", 500, 5000, 1000));
 const Knob few_positions =
-    sheet.knob(whole_knob("support", "positions Q that a token looks at", 2, 4, 2));
+    sheet.knob(whole_knob("support", "positions Q that a token attends to", 2, 4, 2));
 const Knob sampled_length =
     sheet.knob(whole_knob("sampled-length", "positions T of sampled sequences", 14, 18, 16));
 const Knob duration = sheet.knob(linear_knob(

@@ -61,7 +61,7 @@ const Rival logarithm =
 
 const Knob vocabulary = sheet.knob(whole_knob("tokens", "tokens N of the vocabulary", 3, 4, 3));
 const Knob few_positions =
-    sheet.knob(whole_knob("support", "positions Q that a token looks at", 2, 3, 2));
+    sheet.knob(whole_knob("support", "positions Q that a token attends to", 2, 3, 2));
 const Knob length =
     sheet.knob(logarithmic_knob("length", "positions T of the shortest context", 80, 160, 100));
 const Knob sampled_length = sheet.knob(

@@ -1,5 +1,5 @@
 // The role of Q: critical batch of boosting (75 %) and its time without noise against the number of
-// positions that a token looks at. N = 3, T = 1000, threshold 0.1/Q; two instances.
+// positions that a token attends to. N = 3, T = 1000, threshold 0.1/Q; two instances.
 
 #include <array>
 
@@ -78,7 +78,7 @@ Picture picture() {
                              .dashed()
                              .wide(0.6)
                              .titled("K_Q^{−1/2}")}};
-  times.x.label = "positions a token looks at, Q";
+  times.x.label = "positions a token attends to, Q";
   return {.height = 3.4, .panels = {batches, times}};
 }
 

@@ -122,7 +122,7 @@ class StageTwo {
   double weight_ = 0;  // lambda
 };
 
-// The same P and q at every T: q^k looks at the first positions, which are as good as any.
+// The same P and q at every T: q^k attends to the first positions, which are as good as any.
 Training<double> training_at(Index context, Index least, const FigureRequest& request) {
   Parameters parameters = request.parameters;
   parameters.set("T", std::to_string(least));

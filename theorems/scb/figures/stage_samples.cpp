@@ -47,7 +47,7 @@ struct Needed {
   }
 };
 
-// Of part 2, from a threshold at half of the least attention of a position looked at.
+// Of part 2, from a threshold at half of the least attention of an attended position.
 Schedule schedule_of(const Training<double>& training, double weight) {
   const Bigrams<double>& b = training.bigrams;
   Schedule schedule = scb::checks::part_two_schedule(b, weight);

@@ -114,7 +114,7 @@ void add_case(const Case& one, const FigureRequest& request, FigureTable& table,
   crossing.largest = 1e18;
   std::vector<double> lengths;
   std::vector<Crossing> found;
-  // From T = 1.2e6 on the rung draws large entries alone at the threshold.
+  // From T = 1.2e6 on the rung draws only large entries at the threshold.
   const std::vector<double> contexts = sequences
                                            ? std::vector<double>{100, 300, 1000}
                                            : std::vector<double>{100, 1000, 1e4, 1.2e6, 1e7, 1e8};

@@ -1,5 +1,5 @@
 #pragma once
-/// What a step has to know of one column of a dense attention matrix.
+/// What a step needs of one column of a dense attention matrix.
 
 namespace popgrad::scb {
 

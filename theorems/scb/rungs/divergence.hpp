@@ -39,7 +39,7 @@ inline std::string divergence_of(double value_square, double size, double square
 }
 
 /// The same while V stays: d does not act on it, and the noise of T positions may add up to any d
-/// before a threshold takes it off. A alone can grow, by <V,V>: told from its mean square.
+/// before a threshold takes it off. Only A can grow, by <V,V>: seen in its mean square.
 inline std::string divergence_while_values_stay(double value_square, double size, Index context,
                                                 double square, double step, double attention_rate,
                                                 Index batch) {

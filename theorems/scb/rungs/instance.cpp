@@ -74,7 +74,7 @@ SparseLaws<T> context_laws(const Parameters& p, Index tokens, Index& context) {
   refuse_given(p, of_instance, parameter::T, contradicts);
   if (!given(p, parameter::q)) {
     reject(of_instance, "q", "",
-           "is missing; give N rows of T probabilities beside P, or q_positions, q_weights and T");
+           "is missing; with P give N rows of T probabilities, or q_positions, q_weights and T");
   }
   Matrix<T> q = p.matrix<T>("q");
   if (q.rows() != tokens) {

@@ -53,7 +53,7 @@ struct Training {
   bool softmax = false;  ///< a^k = softmax(w^k) rather than a^k itself
   /// Project gradients onto 1'V = 1', V mu = mu, sum a^k = 1, as the paper does.
   bool project = true;
-  // Of the rung sgd alone, as runs recorded elsewhere may have them.
+  // Only of the rung sgd, as runs recorded elsewhere may have them.
   T label_noise{0};  ///< probability that a label is replaced by one drawn uniformly
   T temperature{1};  ///< softmax(w^k / temperature), or a^k / temperature for linear attention; > 0
   bool query_last = false;  ///< the query is x_T itself, not a token of its own behind the context

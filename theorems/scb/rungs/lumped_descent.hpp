@@ -12,7 +12,7 @@
 ///            r^2 <- (rho r + s g)^2 + s^2 chi^2(n - 2)
 /// (n = 1: r = 0; n = 2: no chi^2). Exact in law for stage 1; derived here.
 /// State: V by columns, then for each token its support, m_k, r_k.
-/// Cost of a step O(N^2 + N Q), whatever T is; memory O(N^2 + N Q).
+/// Cost of a step O(N^2 + N Q), for any T; memory O(N^2 + N Q).
 
 #include <span>
 #include <string>
@@ -25,7 +25,7 @@
 
 namespace popgrad::scb {
 
-/// Normals on the support, whatever their scalar, less the mean over all positions; `rest_sum` is
+/// Normals on the support, of any scalar, less the mean over all positions; `rest_sum` is
 /// the sum of the normals of the others, N(0, n).
 template <class Z, class T>
 void take_off_mean(Z& z, const T& rest_sum, const T& positions) {

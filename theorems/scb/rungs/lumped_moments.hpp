@@ -1,6 +1,6 @@
 #pragma once
 /// Predicted law of sgd in large states: means and standard deviations over runs of sgd, in a handful of
-/// numbers whatever N and T are.
+/// numbers for any N and T.
 ///
 /// For linear attention, projected, the gradients of all observables lie for ever in the span of
 ///   B_1 along P_c = P - P mu 1',  B_2 along V(0) - V(0) mu 1' less its part in P_c,

@@ -189,7 +189,7 @@ std::vector<double> LumpedThreePart::survivors(double m, double r, Index rest,
   return found;
 }
 
-// Draws those z_t alone that might survive. The sum and the sum of squares of the others, which
+// Draws only those z_t that might survive. The sum and the sum of squares of the others, which
 // mean and norm need, are drawn as normals of their exact moments up to the second.
 std::vector<double> LumpedThreePart::far_survivors(double m, double r, double n,
                                                    Stream& stream) const {

@@ -6,7 +6,7 @@
 /// the threshold the rest of a^k is m + r u with u uniform on the centred unit sphere,
 ///   u_t^2 n/(n - 1) ~ Beta(1/2, (n - 2)/2):
 /// nothing survives where n times the tail is below 1e-12, otherwise u is drawn in two passes
-/// (n <= 10^6), or its large entries alone and the sums of the others by the central limit theorem,
+/// (n <= 10^6), or only its large entries and the sums of the others by the central limit theorem,
 /// which changes the law by O(n^{-1/2}).
 /// In part 2 the rest is n0 positions of an equal value c (zero as soon as there is noise) and a
 /// list of the others. With eta_2 times the rate of attention for eta_2, and
@@ -24,7 +24,7 @@
 ///            the others become c = 0; without noise all become c = soft(rho c + b, th)
 /// Derived here. State of part 2: V, then for each token its support, the common value of the rest,
 /// the length of its list and the list; at the end the part and the steps taken in it. Its length
-/// varies. Cost of a step O(N^2 + N Q + nonzeros) whatever T is; the nonzeros stay few where
+/// varies. Cost of a step O(N^2 + N Q + nonzeros) for any T; the nonzeros stay few where
 ///   lambda sqrt(B)/sigma_A > sqrt(2 ln T), about.
 
 #include <span>

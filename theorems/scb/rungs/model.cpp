@@ -207,7 +207,7 @@ AnyRung<Expression> symbolic_reduced(const Parameters& /*p*/) {
 }
 
 AnyRung<Expression> symbolic_training(const Parameters& p) {
-  // Two tokens, one position each that they look at; T stays a number.
+  // Two tokens, one position each that they attend to; T stays a number.
   Training<Expression> made;
   Bigrams<Expression>& b = made.bigrams;
   b.transition.resize(2, 2);
@@ -253,7 +253,7 @@ Rung moments_of_sgd(const Rung& sgd) {
                  "normally about one of them; give --algorithm plain";
   });
   rung.info.cost +=
-      "; linear, projected, from a^k = 1/T, plain steps: O(N Q) a step whatever T is, O(N^3) to "
+      "; linear, projected, from a^k = 1/T, plain steps: O(N Q) a step for any T, O(N^3) to "
       "set up";
   rung.predict = [in_full = rung.predict](const Parameters& p, std::uint64_t seed) {
     const Training<double> made = training<double>(p, seed);
@@ -287,7 +287,7 @@ std::vector<Rung> stepped_rungs() {
       .make_over_symbols = symbolic_training};
   const Rung lumped{
       .info = {"noisy-lumped", RungKind::random, "the law of noisy without its T coordinates",
-               "O(N^2 + N Q) a step, whatever T is; no --optimiser", "", "20000", "0.01", 64},
+               "O(N^2 + N Q) a step, for any T; no --optimiser", "", "20000", "0.01", 64},
       .reads = of_gaussian_steps(),
       .observables = observables,
       .make = noisy_lumped,
@@ -304,7 +304,7 @@ std::vector<Rung> stepped_rungs() {
 std::vector<Rung> solved_rungs() {
   using namespace parameter;
   const Rung flow = Rung{.info = {"flow", RungKind::flow, "population flow of values and attention",
-                                  "O(N^2 + N Q) an evaluation, whatever T is", "", "200"},
+                                  "O(N^2 + N Q) an evaluation, for any T", "", "200"},
                          .reads = of_training(),
                          .observables = observables(),
                          .make_over_symbols = symbolic_training}

@@ -35,7 +35,7 @@ class NoisyDescent final {
   /// Covariance of the noise of one sample. Cost O(N T + N^2) a column.
   void draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
                        Matrix<double>& images) const;
-  /// One step of size eta in place. Batch 0: no noise. Numbers behind the state are left alone.
+  /// One step of size eta in place. Batch 0: no noise. Numbers behind the state stay as they are.
   void sample_step(Vector<double>& x, double eta, Stream& stream, Index batch) const;
   /// Why a walk here has diverged; empty if it has not.
   [[nodiscard]] std::string divergence(const Vector<double>& x, double step, Index batch) const;

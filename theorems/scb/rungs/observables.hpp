@@ -137,7 +137,7 @@ auto law_of(const Bigrams<T>& b, Index token) {
   return b.law.segment(b.first[static_cast<std::size_t>(token)], b.support(token));
 }
 
-/// The same of a dense a^k (T), whatever scalar it is kept in. Cost T.
+/// The same of a dense a^k (T), of any scalar. Cost T.
 template <class T, class Column>
 AttentionSums<T> sums_of_column(const Bigrams<T>& b, Index token, const Column& a) {
   const Index begin = b.first[static_cast<std::size_t>(token)];

@@ -10,7 +10,7 @@ inline constexpr CountParameter N{
 inline constexpr CountParameter T{
     .name = "T", .meaning = "positions of the context", .standard = 5000, .low = 2};
 inline constexpr CountParameter Q{
-    .name = "Q", .meaning = "positions that a token looks at, <= T", .standard = 2, .low = 1};
+    .name = "Q", .meaning = "positions that a token attends to, <= T", .standard = 2, .low = 1};
 inline constexpr ChoiceParameter attention{.name = "attention",
                                            .meaning = "attention itself, or the softmax of logits",
                                            .choices = "linear softmax"};
@@ -69,7 +69,7 @@ inline constexpr NumberParameter sigma_A{.name = "sigma_A",
 inline constexpr ChoiceParameter algorithm{
     .name = "algorithm",
     .meaning =
-        "plain steps; or boosting of V and A (transfer: of A alone), threshold and l1, "
+        "plain steps; or boosting of V and A (transfer: only of A), threshold and l1, "
         "normalisation",
     .choices = "plain three-part transfer"};
 inline constexpr NumberParameter boost_until{.name = "boost_until",
@@ -106,7 +106,7 @@ inline constexpr ListParameter mu{
 inline constexpr ListParameter q{.name = "q", .meaning = "context laws, N rows of T probabilities"};
 inline constexpr ListParameter q_positions{
     .name = "q_positions",
-    .meaning = "in place of q, with q_weights and T: for every token the positions it looks at",
+    .meaning = "in place of q, with q_weights and T: for every token the positions it attends to",
     .otherwise = "those of q"};
 inline constexpr ListParameter q_weights{.name = "q_weights",
                                          .meaning = "probabilities of q_positions, a list a token",

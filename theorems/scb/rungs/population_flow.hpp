@@ -13,7 +13,7 @@
 ///   dw^k/dt = eta_A J_k (<V,P> q^k - <V,V> a^k)
 ///   J_k     = diag(a^k) - a^k a^k'
 /// State: V by columns (N x N), then for each token its support and the value of the rest.
-/// Cost of an evaluation O(N^2 + N Q), whatever T is. Memory the same.
+/// Cost of an evaluation O(N^2 + N Q), for any T. Memory the same.
 /// Source: arXiv 2410.23438, Section 3.1; the exact form with constraints is derived here.
 
 #include <span>

@@ -2,7 +2,7 @@
 /// The three-part algorithm: signal boosting, threshold and l1 proximal steps, normalisation.
 ///
 ///   1  projected preconditioned steps until alpha_A reaches `boost_until`: of V and A from
-///      scratch (three-part), of A alone from a transferred V (transfer)
+///      scratch (three-part), only of A from a transferred V (transfer)
 ///   2  entries below tau become 0, the rest is rescaled to sum 1; then, with eta_2,
 ///        a   <- soft(a + eta_2 g, eta_2 lambda)
 ///        g_t  = q_t <V,P> - a_t <V,V> - (<V,P> - S <V,V>)/T

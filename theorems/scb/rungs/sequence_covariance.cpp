@@ -364,7 +364,7 @@ Vector<double> SequenceCovariance::operator()(const Vector<double>& vector) cons
     const auto a = query.attention.array();
     const double in = query.weight * query.scale;
     along_mean += in * query.mean.dot(x);
-    // What is fixed moves with r alone.
+    // What is fixed moves only with r.
     const double last = query_last_ ? std::exchange(x[context_ - 1], 0.0) : 0;
     // Sums over u of x, a x, a^2 x, and on the support q x, q a x.
     const double sum = x.sum();

@@ -40,7 +40,7 @@ class SequenceCovariance {
     Vector<double> attention;      ///< a^k, (T); 0 where the token is fixed
     std::vector<Index> position;   ///< independent positions that the label may be of
     Vector<double> law;            ///< with these probabilities; without any the label is of x_T
-    Vector<double> seen;           ///< E h (N), and behind it 1 where r alone is asked for too
+    Vector<double> seen;           ///< E h (N), and behind it 1 where r by itself is asked for too
     Vector<double> label;          ///< its law (N)
     Matrix<double> label_spread;   ///< and covariance
     Vector<double> mean;           ///< E g_t, (T)

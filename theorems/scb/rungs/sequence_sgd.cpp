@@ -299,7 +299,7 @@ void SequenceSgd<double>::draw_covariance(const Vector<double>& x, const Matrix<
 }
 
 // Given k, with the mean m_k = (S_k - a_T) mu + a_T e_k of h, that of the label
-// l_k = (1 - q_T) P mu + q_T P e_k, and sums over t < T alone,
+// l_k = (1 - q_T) P mu + q_T P e_k, and sums over t < T only,
 //   E r h' = l_k m_k' + (q.a) P C - V (m_k m_k' + |a|^2 C)
 //   E g_t  = mu'V'(l_k - V m_k) + q_t <V,P> - a_t <V,V>,  t < T
 //   E g_T  = e_k'V'(l_k - V m_k).

@@ -1,6 +1,6 @@
 #pragma once
 /// Sequences of i.i.d. tokens as strings of symbols: a symbol stands for one token, or for two where
-/// all pairs are few beside the positions. Two at a time halve the random words and the look-ups.
+/// all pairs are few compared with the positions. Two at a time halve the random words and the look-ups.
 
 #include <cstdint>
 #include <span>

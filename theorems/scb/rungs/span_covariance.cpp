@@ -16,7 +16,7 @@ using Pairs = std::array<std::array<double, weights>, weights>;
 // Expectations at one position whose attention is a + noise of variance `spread`.
 struct Position {
   std::array<double, 5> power{};          ///< of the attention
-  std::array<double, weights> factor{};   ///< beside a power of it
+  std::array<double, weights> factor{};   ///< of a power of it
   std::array<std::size_t, weights> by{};  ///< that power
 
   Position(double a, double spread, double along) {

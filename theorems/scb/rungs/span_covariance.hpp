@@ -11,7 +11,7 @@
 /// where X = B_i, w = a for the component of the direction along B_i (a matrix with 1'B = 0, B mu =
 /// 0), and X = V_c, w = eta_A A_1 along the attention A_1. E[z z'] is a sum over (k, s) of products
 /// of power sums of a and w over positions, which many positions of the same value make short,
-/// times traces of the B alone, which are taken once. Exact; derived here, compared in
+/// times traces of only the B, which are taken once. Exact; derived here, compared in
 /// theorems/scb/tests/lumped_moments_test.cpp with all sequences' covariance (sequence_covariance.hpp). Cost
 /// O(m^2 N^3) to set up (m <= 2 matrices), O(N Q) a covariance; memory O(m^2 N^2 + N Q).
 

@@ -14,7 +14,7 @@ enum class Attempt {
   boost,     ///< part 1 and the threshold: alpha_A reaches its value within twice the time that it
              ///< takes without noise, and what survives the threshold is within 1/2 of Q
   rise,      ///< part 1 without the threshold: alpha_A reaches its value within twice that time
-  supports,  ///< part 1 and the threshold: as many positions survive as are looked at, within twice
+  supports,  ///< part 1 and the threshold: as many positions survive as are attended to, within twice
              ///< the time that it takes without noise
   whole,     ///< all parts, after `steps` in all: both normalised distances within `goal`
 };

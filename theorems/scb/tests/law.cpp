@@ -89,7 +89,7 @@ void for_each_sample(const BigramLaw& b, const Visit& visit, bool query_last) {
     for (Index query = 0; query < b.tokens(); ++query) {
       if (query_last && query != sequence.back()) continue;
       const double chance = query_last ? probability : probability * b.mu[query];
-      // The label's law, over the positions that the query looks at.
+      // The label's law, over the positions that the query attends to.
       Vector<double> label = Vector<double>::Zero(b.tokens());
       for (Index s = 0; s < b.positions(); ++s) {
         label += b.context(s, query) * b.kernel.col(sequence[static_cast<std::size_t>(s)]);

@@ -272,7 +272,7 @@ TEST_CASE("scb: lumped moments of long contexts", "[scb][moments]") {
   const Trajectory<double> found = predicted(moments_of(json), 0.1, 50, 100'000'000);
   REQUIRE(found.outcome.ending == Ending::reached_end);
   for (std::size_t c : {0U, 1U, 2U, 3U}) CHECK(found.rows.back()[8 + c] > 0);
-  // As many numbers of state whatever T is.
+  // As many numbers of state for any T.
   const std::string shorter = R"({"N":20,"T":1000000,"Q":2,"start":"transfer"})";
   CHECK(moments_of(shorter).law_names.size() == moments_of(json).law_names.size());
 }

@@ -116,7 +116,7 @@ TEST_CASE("noisy step: noise in pieces is that of independent normals less their
     }
     CHECK(std::fabs(sums[i] / draws) < 5 * std::sqrt(products(i, i) / draws / draws));
   }
-  // Of rounding alone: of one number, T times.
+  // Only of rounding: of one number, T times.
   CHECK(mass < level * 1e-3);
 }
 

@@ -121,7 +121,7 @@ TEST_CASE("scb: a noisy step does not depend on threads and keeps sums at 1", "[
     Vector<double>& x = threads == 1 ? one : other;
 #pragma omp parallel num_threads(2)
     {
-      // Within a team the rung works alone.
+      // Within a team the rung works in one thread.
 #pragma omp single
       if (threads == 1) {
         for (std::uint64_t i = 0; i < 3; ++i) {
@@ -308,7 +308,7 @@ TEST_CASE("scb: a schedule that cannot be met is refused", "[scb]") {
 }
 
 TEST_CASE("scb: what survives the threshold does not depend on how positions are drawn", "[scb]") {
-  // From a million positions on those alone are drawn that might survive.
+  // From a million positions on only those are drawn that might survive.
   const auto survivors = [](const char* context) {
     const Parameters p = Parameters::parse(
         "scb",
@@ -419,7 +419,7 @@ TEST_CASE("crossing: an exponent is fitted with its interval", "[critical]") {
   CHECK(fit.misfit == Approx(0).margin(1e-12));
 }
 
-TEST_CASE("crossing: growth as a logarithm is told from a power", "[critical]") {
+TEST_CASE("crossing: growth as a logarithm is distinguished from a power", "[critical]") {
   const std::vector<double> x{10, 100, 1000, 1e4};
   std::vector<Crossing> y(4);
   const auto widen = [&](double by) {

@@ -87,7 +87,7 @@ LimitingSlope limiting_slope(bool diagonal) {
   made.a = law.kept();
   made.weight = diagonal ? made.v : Expression(made.v * made.v);
   const auto whole = landscape(law, diagonal ? diagonal_value(law) : minimum_norm_value(law));
-  // The block-wise loss depends on g alone: alpha = g, beta = 0.
+  // The block-wise loss depends only on g: alpha = g, beta = 0.
   const Expression beta = diagonal ? symbol("beta") : Expression(0);
   const auto limit = [&](const Expression& c) { return joint_limit(c, e, d); };
   const auto of_beta = [&](const Expression& c) { return diagonal ? limit(c) : Expression(0); };

@@ -13,7 +13,7 @@ Box<Rational> weight_box(const TopicLaw<Rational>& law, bool narrow);
 
 /// Where all minimisers lie, certified. Part: enclosure.
 struct CertifiedWeights {
-  Quantity alpha;  ///< g = alpha + (v - 1) beta, where L depends on it alone
+  Quantity alpha;  ///< g = alpha + (v - 1) beta, where L depends only on it
   Quantity beta;   ///< 0 there
   Certificate certificate;
 };
@@ -22,7 +22,7 @@ struct CertifiedWeights {
 CertifiedWeights certified_weights(const TopicLaw<Rational>& law,
                                    const Landscape<Rational>& landscape, bool narrow);
 
-/// The best g = alpha + (v - 1) beta, and its value at a point: certified where L depends on g alone,
+/// The best g = alpha + (v - 1) beta, and its value at a point: certified where L depends only on g,
 /// else that of the minimum in double.
 struct BestSum {
   Quantity g;

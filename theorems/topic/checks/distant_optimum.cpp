@@ -23,7 +23,7 @@ BestWeights best_weights(const LargeLaw& law, bool diagonal) {
       landscape(law, diagonal ? diagonal_value(law) : minimum_norm_value(law));
   const Rational unit = law.active * law.words;
   const double far = to_double(Rational(20 * unit / ((1 - law.correct) * law.masked)));
-  // The block-wise loss depends on g alone: alpha = g, beta = 0.
+  // The block-wise loss depends only on g: alpha = g, beta = 0.
   const Minimum begin = find_minimum(exact.cast<double>(), {0, far, 0, diagonal ? 20.0 : 0.0});
   const DigitsScope digits(50);
   const Landscape<Real> made = exact.cast<Real>();

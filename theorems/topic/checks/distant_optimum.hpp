@@ -17,7 +17,7 @@ LargeLaw enlarged(LargeLaw law, const Rational& more_active, const Rational& emp
 /// Best weights of a query.
 struct BestWeights {
   Quantity ratio;  ///< g*/(tau v) for the minimum-norm W_V, alpha*/(tau v) for the diagonal one
-  Quantity beta;   ///< 0 for the minimum-norm W_V, where g alone matters
+  Quantity beta;   ///< 0 for the minimum-norm W_V, where only g matters
 };
 /// The global minimum in double, then Newton steps in 50 digits. Part: rounding.
 BestWeights best_weights(const LargeLaw& law, bool diagonal);

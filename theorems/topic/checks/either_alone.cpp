@@ -18,10 +18,10 @@ Of a selected position in a long document the losses of Bayes' rule are, from th
 document only and from the token at the position as well,
   L_T = 1 - 1/(tau v)
   L_B = L_T (1 - p_c c),  c = p_c/(p_c + p_r tau/T).
-Embeddings alone end at L_T. From a small start the inner products of two words are on average
+Embeddings by themselves end at L_T. From a small start the inner products of two words are on average
   1/(a v),  a = 1 - (1 - p_c) p_m,
 larger inside a topic; from a large one only if the own word is counted.
-The attention layer alone, on one-hot embeddings, has L_T under uniform attention already, by the W_V of
+The attention layer by itself, on one-hot embeddings, has L_T under uniform attention already, by the W_V of
 topic.value; attention takes it below, never below L_B. On the W_V of least norm, which has a block a
 topic, other words of the topic, like the own word, come to the weight g/v where other topics have 1,
 g at the least loss over g and the weight of [MASK]. Trained with W_V, attention is larger to other
@@ -32,11 +32,12 @@ larger inside a topic only if the own word is counted.)",
                 .false_version = "copying",
                 .reads = "optimum"};
 
-const Clause of_embeddings = sheet.clause("embeddings alone end at the Bayes loss of topics");
+const Clause of_embeddings =
+    sheet.clause("embeddings by themselves end at the Bayes loss of topics");
 const Clause inner_products =
     sheet.clause("inner products with other words of the topic the larger");
 const Clause of_attention =
-    sheet.clause("the attention layer alone between it and that of topics and token");
+    sheet.clause("the attention layer by itself between it and that of topics and token");
 const Clause attended = sheet.clause("other words of the topic attended to more than other topics");
 const Clause copied = sheet.clause(
     "on a diagonal `W_V` attention copies the own word, and they are attended to less");
@@ -104,7 +105,7 @@ void judge_embeddings(const TrainedEmbedding& trained, const TopicLaw<double>& l
   const double topics = bayes_loss(law, Known::topics);
   const Quantity loss(topics + trained.excess,
                       {ErrorPart::next_order(trained.falling), ErrorPart::rounding(2, topics)});
-  it.judge(of_embeddings, equal("loss of embeddings trained alone", loss, topics)
+  it.judge(of_embeddings, equal("loss where only embeddings are trained", loss, topics)
                               .in_units_of(gap)
                               .unless(token_used, topics - 0.1 * gap));
   Quantity larger = trained.others;

@@ -17,7 +17,7 @@ SignCount exact_inertia(Matrix<Rational> m) {
       if (m(i, i) != 0) pivot = i;
     }
     if (pivot < 0) {
-      // All of the diagonal is 0: a nonzero entry beside it gives one sign of each.
+      // All of the diagonal is 0: a nonzero entry next to it gives one sign of each.
       Index row = -1;
       Index column = -1;
       for (Index i = 0; i < left && row < 0; ++i) {

@@ -105,7 +105,7 @@ std::vector<Quantity> claimed(const TopicLaw<Rational>& law, const Rational& a, 
 void judge_position(const TopicLaw<Rational>& law, const std::vector<Rational>& of_word,
                     Examination& it) {
   const Index all = law.topics * law.words;
-  // Replaced positions are spread over so many words.
+  // Replaced positions are spread over this many words.
   const auto over = [&](Index count) {
     return Rational(law.masked * law.random / Rational(count));
   };

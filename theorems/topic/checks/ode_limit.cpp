@@ -96,7 +96,7 @@ void examine(const Setting& setting, Examination& it) {
   const Training documents = small_training(setting, tokens);
   training.rung = flow_of_documents(documents);
   training.uncorrected = forget_type(PopulationFlow(documents));
-  // Of documents that are not run through it is known to order 1/N alone: drawn instead.
+  // Of documents that are not run through it is known only to order 1/N: drawn instead.
   training.rung.draws.covariance = nullptr;
   training.uncorrected.draws.covariance = nullptr;
   training.left = judge_bias(setting, it);

@@ -35,7 +35,7 @@ struct RestrictedEnd {
 RestrictedEnd restricted_end(const TopicLaw<double>& law, const BlockValue<double>& value,
                              double goal);
 
-/// The end of the flow of W_K and W_Q on W_V among matrices that permutations of words leave alone:
+/// The end of the flow of W_K and W_Q on W_V among matrices that permutations of words leave unchanged:
 /// in legs, moved by about a tenth in between so that no saddle holds it, until a
 /// leg changes the loss by less than `settled` and the linear flow at its end would too. Part "next
 /// order": also what the last leg changed, and what that linear flow would.

@@ -1,5 +1,5 @@
 #pragma once
-/// Embeddings trained alone by the population flow, with W_V = I.
+/// Embeddings trained by themselves by the population flow, with W_V = I.
 
 #include <cstdint>
 #include <vector>

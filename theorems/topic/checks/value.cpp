@@ -46,7 +46,7 @@ const Control larger_rank = sheet.control("rank", "a rank of `T + 1`");
 const Control unique = sheet.control(
     "unique", "without a penalty, too, the `W_V` with a block a topic is the only optimal one");
 const Control blocks_alone =
-    sheet.control("blocks-alone", "`u = -1/(a T)`, least norm of the blocks alone");
+    sheet.control("blocks-alone", "`u = -1/(a T)`, least norm of the blocks only");
 const Control half_penalty = sheet.control("half-penalty", "the optimum of half the penalty");
 const Control other_order = sheet.control("order", "a distance of order 1.1 in `lambda`");
 

@@ -1,6 +1,6 @@
 // Where stage 2 ends from 100 random starts of free W_K and W_Q, by the size of their entries, on
 // block-wise and diagonal W_V, by the flow and by Adam on the expected loss: shares of starts whose
-// attention takes three values to within a tenth, or is uniform over the topics alone, with Wilson
+// attention takes three values to within a tenth, or is uniform over the topics only, with Wilson
 // intervals. T = 4, tau = 2, v = 3.
 
 #include "theorems/topic/figures/attention_spread.hpp"

@@ -1,5 +1,5 @@
-// The loss over training with Adam on sampled documents where embeddings alone, the attention layer
-// alone, both or neither are trained, against the losses of Bayes' rule; squared loss and cross
+// The loss over training with Adam on sampled documents where only embeddings, only the attention
+// layer, both or neither are trained, against the losses of Bayes' rule; squared loss and cross
 // entropy. T = 5, tau = 2, v = 4, 8 seeds, 95 % intervals.
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ constexpr std::array<Part, 4> parts{{{"neither", false, false},
                                      {"attention", false, true},
                                      {"both", true, true}}};
 
-// Embeddings start at random with W_V = I; the attention layer alone has one-hot embeddings and
+// Embeddings start at random with W_V = I; the attention layer by itself has one-hot embeddings and
 // W_V = 0.
 Training training_of(const Part& part, const TopicLaw<double>& law, LossKind loss) {
   Training made;
@@ -106,7 +106,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 
 Picture picture() {
   constexpr std::array<const char*, 4> colours{"grey", "red", "blue", "green"};
-  constexpr std::array<const char*, 4> titles{"neither", "embeddings alone", "attention alone",
+  constexpr std::array<const char*, 4> titles{"neither", "only embeddings", "only attention",
                                               "both"};
   Picture made{.height = 3.6, .left = 0.17, .right = 0.95};
   for (const char* loss : losses) {
@@ -144,7 +144,7 @@ Picture picture() {
 
 FigureMaker figure() {
   return {.info = {.name = "topic-either-alone",
-                   .title = "Loss of embeddings alone, attention alone, both and neither",
+                   .title = "Loss where embeddings, attention, both or neither are trained",
                    .shows = {"topic.either-alone"},
                    .parameters = document_law("5", "2", "4")},
           .data = data,

@@ -1,7 +1,7 @@
 #pragma once
 /// The least loss of a selected position on infinitely long documents: that of Bayes' rule.
 ///
-/// A long document tells which topics it has, but not whether a token is the word itself. Where a
+/// A long document shows which topics it has, but not whether a token is the word itself. Where a
 /// selected position shows a word x of the topics, it has been kept with probability
 ///   c = p_c/(p_c + p_r tau/T)
 /// and drawn otherwise, so that with u the uniform law of the tau v words of the topics

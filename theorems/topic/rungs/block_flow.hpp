@@ -3,7 +3,7 @@
 ///
 ///   x_i' = -(1/n_i) dL/dx_i,  n_i entries of the matrix that x_i stands for
 /// which is the gradient flow of the whole matrices W_V and s on the symmetric ones. A [MASK] query
-/// attends uniformly, and [MASK] as a key has weight 1. Cost O(1), whatever T, tau and v are.
+/// attends uniformly, and [MASK] as a key has weight 1. Cost O(1) for any T, tau and v.
 
 #include <span>
 #include <string>

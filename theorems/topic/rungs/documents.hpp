@@ -32,8 +32,8 @@ class DocumentLoss {
 
   /// Draws a document and its masks; labels are its own words.
   void draw(Stream& stream);
-  /// Replaces each label with probability `label_noise`. Takes two numbers a label, whatever the
-  /// probability is, so that equal streams replace the more labels the larger it is, by equal words.
+  /// Replaces each label with probability `label_noise`. Takes two numbers a label for any
+  /// probability, so that equal streams replace the more labels the larger it is, by equal words.
   void replace_labels(Stream& stream);
   /// Takes a document as the frequencies of its positions.
   void take(std::span<const Position> positions, const Vector<double>& frequencies);

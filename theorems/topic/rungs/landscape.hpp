@@ -70,7 +70,7 @@ struct Landscape {
   /// (d/d alpha, d/d beta).
   [[nodiscard]] Vector<T> gradient(const T& alpha, const T& beta) const;
   [[nodiscard]] Matrix<T> hessian(const T& alpha, const T& beta) const;
-  /// Does L depend on g = alpha + (v - 1) beta alone? Decided exactly for exact scalars.
+  /// Does L depend on g = alpha + (v - 1) beta only? Decided exactly for exact scalars.
   [[nodiscard]] bool depends_on_sum_alone(Index words) const;
 
   template <class U>

@@ -59,7 +59,7 @@ struct TopicLaw {
   }
 };
 
-/// A matrix W_V that permutations within and of topics leave alone: row 0 is 0.
+/// A matrix W_V that permutations within and of topics leave unchanged: row 0 is 0.
 template <class T>
 struct BlockValue {
   T mask{0};      ///< w0, entries of column 0

@@ -6,7 +6,7 @@
 /// g(q, f) is linear in q; with their means p_S and q_S
 ///   L = g(q, p_S) + sum_a (f_a - p_S,a) D_a,   D_a = dg/df_a (q_S, p_S)
 /// is a sum over positions, which are independent: its covariance needs no sampling. Sampled documents
-/// then have to tell Cov[g] - Cov[L] alone, which is small: at N = 100 tokens L leaves 1 % of the
+/// then only have to give Cov[g] - Cov[L], which is small: at N = 100 tokens L leaves 1 % of the
 /// variance out, and the error of a deviation is a quarter of what it is without
 /// (theorems/topic/tests/sampled_documents_test.cpp). Nothing here rests on D being exact.
 

@@ -174,7 +174,7 @@ std::vector<Rung> whole_rungs() {
                   .observables = observables,
                   .make = expected};
   const Rung stages{
-      .info = {"two-stage", RungKind::flow, "W_V under uniform attention, then W_K and W_Q alone",
+      .info = {"two-stage", RungKind::flow, "W_V under uniform attention, then only W_K and W_Q",
                "that of flow", "", "100000"},
       .reads = of_whole_matrices() + parameter_table(switch_time),
       .observables = observables,
@@ -190,8 +190,8 @@ std::vector<Rung> whole_rungs() {
 std::vector<Rung> symmetric_rungs() {
   using namespace parameter;
   const Rung matrices = Rung{.info = {"symmetric", RungKind::flow,
-                                      "flow on matrices that permutations of words leave alone",
-                                      "O(1) an evaluation, whatever T, tau and v are", "", "20000"},
+                                      "flow on matrices that permutations of words leave unchanged",
+                                      "O(1) an evaluation, for any T, tau and v", "", "20000"},
                              .reads = of_every_rung() + parameter_table(d_a, sigma, state),
                              .observables = SymmetricFlow<double>::observables()}
                             .made_by([]<class T>(const Parameters& p, std::uint64_t /*seed*/) {
@@ -199,7 +199,7 @@ std::vector<Rung> symmetric_rungs() {
                             });
   const Rung blocks = Rung{.info = {"block-reduced", RungKind::flow,
                                     "W_V and logits on their symmetric forms, six numbers",
-                                    "O(1) an evaluation, whatever T, tau and v are", "", "100000"},
+                                    "O(1) an evaluation, for any T, tau and v", "", "100000"},
                            .reads = of_every_rung() + parameter_table(train, state),
                            .observables = BlockFlow<double>::observables(),
                            .make_over_symbols = symbolic_blocks}
@@ -247,7 +247,7 @@ std::shared_ptr<const Model> make_model() {
                   small},
                  {"gd", "flow", "steps of length 0", "300", small},
                  {"flow", "two-stage", "attention waits until W_V has converged", "3000", small},
-                 {"flow", "symmetric", "a start that permutations of words leave alone", "3000",
+                 {"flow", "symmetric", "a start that permutations of words leave unchanged", "3000",
                   small}},
       .regimes = {{"end-of-stage-1", "norm_W_V", RegimeKind::settling},
                   {"plateau", "loss", RegimeKind::plateau}},

@@ -165,7 +165,7 @@ struct Task {
   std::string path;
 };
 
-// As a function of g alone: alpha is g, beta 0.
+// As a function of g: alpha is g, beta 0.
 Landscape<Rational> in_sum_alone(Landscape<Rational> l) {
   for (auto& part : l.parts) {
     part.square.q[2] = part.square.q[4] = part.square.q[5] = 0;
@@ -401,7 +401,7 @@ Certificate certify_minimum(const TopicLaw<Rational>& law, const Landscape<Ratio
       any = true;
       continue;
     }
-    // The side that is longer beside the whole.
+    // The side that is longer in relation to the whole.
     const auto& b = task.box;
     const bool in_alpha =
         made.on_line || (b.alpha_high - b.alpha_low) * (whole.beta_high - whole.beta_low) >=

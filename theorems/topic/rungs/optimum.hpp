@@ -45,12 +45,12 @@ struct Certificate {
   Rational lower, upper;
   Rational alpha, beta;  ///< where L = upper, exactly
   Box<Rational> box;
-  /// Of L in g = alpha + (v - 1) beta alone, where it depends on nothing else: leaves are intervals
+  /// Of L in g = alpha + (v - 1) beta, where it depends on nothing else: leaves are intervals
   /// of g, the minimisers a line.
   bool on_line = false;
   std::vector<CertificateLeaf> leaves;
   Box<Rational> minimisers;  ///< hull of the leaves that are not above (g in alpha, if on a line)
-  std::size_t boxes = 0;     ///< looked at
+  std::size_t boxes = 0;     ///< that the search has taken
 };
 
 /// Encloses the minimum to `tolerance` > 0 in the value. Throws std::runtime_error if `most_boxes`

@@ -21,7 +21,7 @@ constexpr std::uint32_t groups_before_labels = 1U << 27U;
 
 /// Of the law of one draw with label noise, whose list is longer by T/tau: 24 MB.
 constexpr double most_noisy_positions = 1e6;
-/// Beyond, documents are too many to run through whatever their length is: of 4000 there are at least
+/// Beyond, documents are too many to run through at any length: of 4000 there are at least
 /// as many as positions.
 constexpr double most_positions = 4000;
 /// Of the mean over documents of middle length: some 10 ms.
@@ -66,7 +66,7 @@ PopulationFlow::PopulationFlow(Training training)
       training_.documents == DocumentKind::uniform &&
       (training_.label_noise == 0 || positions_of_law(training_) <= most_noisy_positions);
   if (!from_law) return;
-  // Long documents need no list of their positions to know.
+  // Long documents need no list of their positions for that.
   if (training_.document >= shortest_expansion || (positions_of_law(training_) <= most_positions &&
                                                    is_enumerated(document_law(training_).draws))) {
     known_ = KnownDraws::directly;
@@ -250,8 +250,8 @@ std::string PopulationFlow::why_not_known() const {
         training_.document, shortest_sampled);
   }
   if (bias_cost(training_) <= most_bias_cost) {
-    return "of documents of fewer than 1000 tokens (--N) the mean is known for --loss squared "
-           "alone";
+    return "of documents of fewer than 1000 tokens (--N) the mean is known only for --loss "
+           "squared";
   }
   return fmt::format(
       "the mean over documents of --N {} tokens takes C(T, tau) (Tv + 1)^3 = {:.2g} operations a "

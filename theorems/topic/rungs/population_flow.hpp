@@ -2,8 +2,8 @@
 /// Rungs flow, gd, sgd and two-stage: all matrices of the layer.
 ///
 /// flow and gd follow the gradient on infinitely long documents (SubsetExpectation); sgd samples
-/// documents of N tokens and their masks. two-stage: W_V alone under uniform attention until a
-/// time, then W_K and W_Q alone. State: as in Layout. Source: arXiv 2303.04245, Sections 3 and 4.
+/// documents of N tokens and their masks. two-stage: only W_V under uniform attention until a
+/// time, then only W_K and W_Q. State: as in Layout. Source: arXiv 2303.04245, Sections 3 and 4.
 ///
 /// Observables of attention are of the attention that the layer has, at its temperature. With label
 /// noise `loss` and the expected gradient are those of the noisy labels, as SGD descends them.

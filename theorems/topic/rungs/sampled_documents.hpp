@@ -4,7 +4,7 @@
 ///
 /// Two sets of 2000 documents that are independent of each other, labels of label noise included.
 ///
-/// What the documents tell is by how much Cov[g] differs from the covariance of their gradients to first
+/// What the documents show is by how much Cov[g] differs from the covariance of their gradients to first
 /// order, which is known exactly (linear_documents.hpp; a control variate).
 
 #include <vector>

@@ -256,7 +256,7 @@ double SubsetExpectation::operator()(const Matrix<double>& value, const Matrix<d
   } else {
     for (Index i = 0; i < size; ++i) take_query(i, value, gradient, scratch_.columns.front());
   }
-  // In one order, whatever the threads did.
+  // In one order, for any number of threads.
   double loss = 0;
   for (const double part : scratch_.losses) loss += part;
   if (loss_ == LossKind::squared) loss += 1;

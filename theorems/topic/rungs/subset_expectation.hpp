@@ -4,7 +4,7 @@
 /// (Training) has (1 - label_noise) e_w + label_noise 1/(T v) over all words in its place, exactly.
 ///
 /// For one query, outputs are sums of T + 1 vectors over a scalar, so the squared loss of a subset
-/// needs their products alone: tau^2 numbers, whatever the vocabulary is. Cost of an evaluation:
+/// needs only their products: tau^2 numbers for any vocabulary. Cost of an evaluation:
 ///   squared loss             O((Tv)^3) in matrix products and O(Tv (C(T, tau) tau^2 + T^2 Tv))
 ///   cross entropy, `plain`   O(C(T, tau) tau (Tv)^2)
 /// Memory O(T (Tv)^2), kept from one evaluation to the next: an object serves one caller at a time.

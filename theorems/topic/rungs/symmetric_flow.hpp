@@ -1,6 +1,6 @@
 #pragma once
 /// Rung symmetric: the population flow of W_K, W_Q, W_V on matrices that permutations within and of
-/// topics leave alone, exact for any T, tau and v.
+/// topics leave unchanged, exact for any T, tau and v.
 ///
 /// With G = dL/ds the flow closes in the products
 ///   K = W_K' W_K
@@ -14,7 +14,7 @@
 /// random W_K and W_Q have for large d_a. What breaks the symmetry inside topics, the third stage,
 /// is left out. Derived here.
 /// State: W_V (w0, d, s', u'), then K, Q, S as (corner, row 0, column 0, diagonal, same topic,
-/// other). Cost O(1), whatever T, tau and v are.
+/// other). Cost O(1) for any T, tau and v.
 
 #include <span>
 #include <string>
@@ -25,7 +25,7 @@
 
 namespace popgrad::topic {
 
-/// A (Tv + 1) square matrix in the algebra of those that the permutations leave alone.
+/// A (Tv + 1) square matrix in the algebra of those that the permutations leave unchanged.
 template <class T>
 struct SymmetricMatrix {
   T corner{0};    ///< (0, 0)

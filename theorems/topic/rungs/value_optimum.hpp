@@ -13,7 +13,7 @@
 
 namespace popgrad::topic {
 
-/// A member of the family that permutations leave alone, for one u and the diagonal's share: entry
+/// A member of the family that permutations leave unchanged, for one u and the diagonal's share: entry
 /// d = s' + spread, so that the block sum stays. Needs p0 > 0.
 template <class T, class Count>
 BlockValue<T> member(const TopicLaw<T, Count>& law, const T& u, const T& spread);

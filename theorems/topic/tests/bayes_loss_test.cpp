@@ -74,7 +74,7 @@ TEST_CASE("topic: Bayes losses are those of the joint law", "[topic]") {
                  Known::topics_and_token) == Rational(7) / 9);
 }
 
-// Topics are not told here: their posterior is by enumeration of all sets of topics.
+// Topics are not given here: their posterior is by enumeration of all sets of topics.
 TEST_CASE("topic: sampled long documents have the Bayes loss", "[topic]") {
   const TopicLaw<double> law{4, 2, 2, 0.5, 0.2, 0.3};
   const std::vector<std::vector<Index>> sets = subsets(law.topics, law.active);

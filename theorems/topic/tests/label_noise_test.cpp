@@ -211,7 +211,7 @@ TEST_CASE("topic: the expectation with label noise descends its loss, fast or pl
     CHECK((dv - dv_plain).cwiseAbs().maxCoeff() < 1e-14);
     CHECK((ds - ds_plain).cwiseAbs().maxCoeff() < 1e-14);
     CHECK(flow.loss(x) == value);
-    // Linear in the noise, between the clean loss and that of labels that know nothing.
+    // Linear in the noise, between the clean loss and that of labels without information.
     const auto at_noise = [&](double share) {
       return SubsetExpectation(t.law, loss, false, share)(at.value, at.logits);
     };

@@ -167,7 +167,7 @@ TEST_CASE("topic: two stages conserve what they should", "[topic]") {
   CHECK(staged.rows[3][0] < staged.rows[1][0]);
 }
 
-TEST_CASE("topic: SGD does not depend on threads, and its divergence is told", "[topic]") {
+TEST_CASE("topic: SGD does not depend on threads, and its divergence is reported", "[topic]") {
   const AnyRung<double> rung = forget_type(PopulationFlow(small_training()));
   WalkRequest request;
   request.step_size = 0.5;

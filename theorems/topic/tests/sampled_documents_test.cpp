@@ -201,7 +201,7 @@ TEST_CASE("topic: which documents have a law of one draw", "[topic]") {
              Catch::Contains("give --N 100 or more"));
   CHECK_THAT(message({}), Catch::Contains("lower --T, --tau or --v"));
   CHECK_THAT(message({{"T", "4"}, {"tau", "2"}, {"v", "3"}, {"loss", "cross-entropy"}}),
-             Catch::Contains("for --loss squared alone"));
+             Catch::Contains("only for --loss squared"));
   CHECK_THAT(message({{"documents", "lda"}}), Catch::Contains("drawn by LDA"));
   CHECK_THAT(message({{"longer", "10"}}), Catch::Contains("several lengths"));
 }

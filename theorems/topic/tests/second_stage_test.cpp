@@ -18,7 +18,7 @@ using namespace popgrad::topic;
 
 TEST_CASE("the best weight of [MASK] is found where it is beyond the first range of the search",
           "[topic]") {
-  // Where the flow of W_K and W_Q ends on these W_V, which knows nothing of the search. With one word a topic the
+  // Where the flow of W_K and W_Q ends on these W_V, without the search. With one word a topic the
   // weight of the own word is beyond its first range as well.
   const auto [words, of_flow] = GENERATE(std::pair{2, 20.4924138}, std::pair{1, 23.0802953});
   const TopicLaw<double> law{3, 2, words, 0.5, 0.5, 0.01};

@@ -1,0 +1,185 @@
+#include "learning/laws.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "formulas/operation.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/base/memory.hpp"
+
+namespace popgrad::learning {
+namespace laws_cpp {
+namespace {
+
+double entries_of(const Draw& draw) {
+  return static_cast<double>(formulas::entries(draw.variable.shape()));
+}
+
+void require_whole_numbers(const Array& p, std::string_view law) {
+  if (p.rank() != 1) {
+    throw InputError(fmt::format("{} takes a vector of probabilities first; this has shape {}", law,
+                                 to_text(p.shape())));
+  }
+}
+
+// E over one draw.
+Array expected_over(const Draw& draw, const Array& formula) {
+  if (!reads(formula, draw.variable)) return formula;
+  const std::string_view name = formula.node().operation->name;
+  if (name == "negative") return -expected_over(draw, formula.input(0));
+  if (name == "add" || name == "subtract") {
+    const Array a = formula.input(0), b = formula.input(1);
+    if (!reads(a, draw.variable) || !reads(b, draw.variable))
+      return formulas::apply(name, {expected_over(draw, a), expected_over(draw, b)});
+  }
+  const Array values = all_values(draw);
+  const std::vector<formulas::Samples> samples{{draw.variable, values}};
+  const Array of_all = over_batch(formula, samples);
+  if (of_all.rank() == formula.rank()) return of_all;
+  const auto sum = [](const Array& all) { return reduce("sum", all, 0); };
+  if (draw.law == Law::index) return sum(of_all) / of_all.number(of_all.shape()[0].extent);
+  const Array weights = over_batch(probability(draw), samples);
+  if (weights.rank() == 0) return weights * sum(of_all);
+  std::string axes;
+  for (Index k = 1; k < of_all.rank(); ++k) axes += static_cast<char>('a' + k);
+  return formulas::einsum("a,a" + axes + "->" + axes, {weights, of_all});
+}
+
+}  // namespace
+}  // namespace laws_cpp
+
+double Draw::values() const {
+  return std::pow(static_cast<double>(categories), laws_cpp::entries_of(*this));
+}
+
+const std::vector<std::string>& law_names() {
+  static const std::vector<std::string> names{"normal", "uniform", "bernoulli", "categorical",
+                                              "index"};
+  return names;
+}
+
+std::optional<CalledLaw> called_law(
+    const formulas::syntax::Node& call, const std::string& name, formulas::Graph& graph,
+    const std::function<Array(std::size_t)>& array,
+    const std::function<formulas::Shape(std::size_t, std::size_t)>& shape) {
+  using formulas::Type;
+  const auto found = std::find(law_names().begin(), law_names().end(), call.text);
+  if (found == law_names().end()) return std::nullopt;
+  const auto law = static_cast<Law>(found - law_names().begin());
+  const std::size_t positional = call.parts.size() - call.keywords.size();
+  const bool takes_argument = law != Law::normal && law != Law::uniform;
+  for (const std::string& keyword : call.keywords) {
+    if (keyword == "cov")
+      throw InputError("normal: cov= is not there; write A @ normal(d), where A @ A.T is it");
+    if (law != Law::normal || keyword != "var" || call.keywords.size() > 1) {
+      throw InputError(
+          fmt::format("{}: there is no argument {}=; normal takes var=", call.text, keyword));
+    }
+  }
+  if (takes_argument && positional == 0)
+    throw InputError(fmt::format("{} needs its first argument, as in {}", call.text,
+                                 law == Law::index ? "index(n)" : call.text + "(p)"));
+  Shape extents = shape(takes_argument ? 1 : 0, positional);
+  Draw draw{.law = law};
+  const auto make_variable = [&](Type type) {
+    draw.variable = graph.variable(name, extents, type);
+    return CalledLaw{draw, draw.variable};
+  };
+  if (law == Law::uniform) return make_variable(Type::real);
+  if (law == Law::normal) {
+    const CalledLaw standard = make_variable(Type::real);
+    if (call.keywords.empty()) return standard;
+    const Array scaled = formulas::apply("sqrt", {array(positional)}) * standard.value;
+    if (scaled.rank() != standard.value.rank() ||
+        formulas::entries(scaled.shape()) != formulas::entries(extents)) {
+      throw InputError(fmt::format("normal: var of shape {} does not stretch to {}",
+                                   to_text(array(positional).shape()), to_text(extents)));
+    }
+    return CalledLaw{standard.draw, scaled};
+  }
+  const Array first = array(0);
+  if (law == Law::index) {
+    draw.categories = whole_number(first);
+  } else if (law == Law::categorical) {
+    laws_cpp::require_whole_numbers(first, call.text);
+    draw.probabilities = first;
+    draw.categories = first.shape()[0].extent;
+  } else {
+    if (positional == 1) extents = first.shape();
+    draw.probabilities = broadcast(first, extents);
+    draw.categories = 2;
+  }
+  if (draw.categories < 1) throw InputError(fmt::format("{} over no values", call.text));
+  return make_variable(Type::whole);
+}
+
+bool reads(const Array& formula, const Array& variable) {
+  if (variable.place > formula.place) return false;
+  std::vector<bool> needed(formula.place + 1);
+  needed[formula.place] = true;
+  for (std::size_t k = formula.place + 1; k-- > variable.place;) {
+    if (!needed[k]) continue;
+    for (const std::size_t input : formula.graph->node(k).inputs) needed[input] = true;
+  }
+  return needed[variable.place];
+}
+
+std::vector<Draw> read_draws(const Array& formula, const std::vector<Draw>& draws) {
+  std::vector<Draw> found;
+  for (std::size_t k = draws.size(); k-- > 0;) {
+    const Draw& draw = draws[k];
+    const bool needed = reads(formula, draw.variable) ||
+                        std::any_of(found.begin(), found.end(), [&](const Draw& later) {
+                          return later.probabilities && reads(*later.probabilities, draw.variable);
+                        });
+    if (needed) found.push_back(draw);
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+Array probability(const Draw& draw) {
+  const Array& k = draw.variable;
+  if (draw.law == Law::index)
+    return k.number(Rational(1) / pow(boost::multiprecision::mpz_int(draw.categories),
+                                      static_cast<unsigned>(formulas::entries(k.shape()))));
+  const Array& p = *draw.probabilities;
+  const Array each = draw.law == Law::categorical
+                         ? take(p, k)
+                         : where(formulas::apply("equal", {k, k.number(1)}), p, 1 - p);
+  return reduce("prod", each);
+}
+
+Array all_values(const Draw& draw) {
+  const Shape& shape = draw.variable.shape();
+  const Index count = formulas::entries(shape);
+  require_memory(draw.values() * static_cast<double>(count + 1) * sizeof(double),
+                 fmt::format("the {:.3g} values of draw {}", draw.values(), draw.name()),
+                 "lower the sizes, or give samples");
+  formulas::Graph& graph = *draw.variable.graph;
+  const Dimension values{static_cast<Index>(std::llround(draw.values())), {}};
+  const Array places = graph.arange(values);
+  Shape all{values};
+  all.insert(all.end(), shape.begin(), shape.end());
+  if (count == 0) return broadcast(graph.constant(0), all);
+  if (count == 1) return reshape(places, all);
+  std::vector<Array> digits;
+  Index left = values.extent;
+  for (Index e = 0; e < count; ++e) {
+    left /= draw.categories;
+    const Array slower = formulas::apply("floor_divide", {places, places.number(left)});
+    digits.push_back(keep_axes(
+        e == 0 ? slower : formulas::apply("mod", {slower, places.number(draw.categories)}), 1, 1));
+  }
+  return reshape(concatenate(digits, 1), all);
+}
+
+Array expected(const Array& formula, const std::vector<Draw>& draws) {
+  Array mean = formula;
+  for (std::size_t k = draws.size(); k-- > 0;) mean = laws_cpp::expected_over(draws[k], mean);
+  return mean;
+}
+
+}  // namespace popgrad::learning

@@ -1,0 +1,503 @@
+#include "learning/loss_arrays.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "formulas/elaborate.hpp"
+#include "formulas/operation.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/scalars/dual.hpp"
+#include "popgrad/scalars/rational.hpp"
+#include "popgrad/scalars/real.hpp"
+#include "scalars/number_text.hpp"
+
+namespace popgrad::learning {
+namespace loss_arrays_cpp {
+namespace {
+
+using formulas::FormulaError;
+using formulas::syntax::Kind;
+using formulas::syntax::Node;
+using formulas::syntax::Tree;
+
+// Of the node `root`, its parts before it.
+Tree subtree(const Tree& tree, std::size_t root) {
+  std::vector<bool> needed(root + 1);
+  needed[root] = true;
+  for (std::size_t k = root + 1; k-- > 0;) {
+    if (!needed[k]) continue;
+    for (const std::size_t part : tree.nodes[k].parts) {
+      if (part != formulas::syntax::absent) needed[part] = true;
+    }
+  }
+  Tree part;
+  std::vector<std::size_t> place(root + 1);
+  for (std::size_t k = 0; k <= root; ++k) {
+    if (!needed[k]) continue;
+    place[k] = part.nodes.size();
+    Node node = tree.nodes[k];
+    for (std::size_t& p : node.parts) {
+      if (p != formulas::syntax::absent) p = place[p];
+    }
+    part.nodes.push_back(std::move(node));
+  }
+  return part;
+}
+
+// Numbers within lists, and the extents of these.
+struct Numbers {
+  std::vector<std::string> texts;
+  std::vector<Index> extents;
+};
+void collect(const Value& value, std::size_t depth, Numbers& numbers) {
+  const auto* list = value.as<Value::List>();
+  if (list == nullptr) {
+    if (depth != numbers.extents.size()) throw InputError("has lists of different depths");
+    const auto* text = value.as<std::string>();
+    numbers.texts.push_back(text == nullptr ? json_text(value) : *text);
+    if (const auto why = refusal_of_number(numbers.texts.back(), {}))
+      throw InputError(numbers.texts.back() + " " + *why);
+    return;
+  }
+  const Index count = std::ssize(*list);
+  if (depth == numbers.extents.size()) {
+    if (!numbers.texts.empty()) throw InputError("has lists of different depths");
+    numbers.extents.push_back(count);
+  } else if (numbers.extents[depth] != count) {
+    throw InputError(
+        fmt::format("has lists of {} and of {} entries", numbers.extents[depth], count));
+  }
+  for (const Value& entry : *list) collect(entry, depth + 1, numbers);
+}
+
+std::string extents_text(const std::vector<Index>& extents) {
+  return fmt::format("({}{})", fmt::join(extents, ", "), extents.size() == 1 ? "," : "");
+}
+
+// Arrays of all names, each made when it is first needed.
+class Names {
+ public:
+  Names(const SampleLoss& written, const Parameters& given, LossArrays& arrays)
+      : written_(written), given_(given), arrays_(arrays), graph_(*arrays.graph) {}
+
+  void make_all() {
+    for (const LossSize& size : written_.sizes) {
+      constexpr long most_size = 1'000'000'000;
+      const long value = given_.count(size.name, size.value, 1, most_size);
+      declare(size.name, "size", [this, size, value] { return graph_.size(size.name, value); });
+    }
+    for (const LossParameter& p : written_.parameters)
+      declare(p.name, "parameter", [this, &p] { return parameter(p); });
+    for (const NamedFormula& c : written_.constants)
+      declare(c.name, "constant", [this, &c] { return formula(c.formula); });
+    for (const NamedFormula& d : written_.draws) {
+      declare(d.name, "draw", [this, &d] { return with_laws(d.name, d.formula, arrays_.draws); });
+    }
+    for (const LossState& s : written_.states)
+      declare(s.name, "state", [this, &s] { return state(s); });
+    for (const NamedFormula& l : written_.loss)
+      declare(l.name, "loss step", [this, &l] { return formula(l.formula); });
+    for (const LossObservable& o : written_.observables)
+      declare(o.name, "observable", [this, &o] { return observed(o); });
+    makers_.emplace(time_name, Maker{"time", [this] { return graph_.variable(time_name, {}); }});
+
+    for (const LossParameter& p : written_.parameters) array(p.name);
+    for (const NamedFormula& c : written_.constants) forbid(c.name, array(c.name), "draw state t");
+    for (const NamedFormula& d : written_.draws) forbid(d.name, array(d.name), "state t");
+    for (const Draw& draw : arrays_.draws) {
+      if (draw.probabilities) forbid(draw.name(), *draw.probabilities, "state t");
+    }
+    for (const LossState& s : written_.states) array(s.name);
+    for (const NamedFormula& l : written_.loss) forbid(l.name, array(l.name), "t");
+    if (!makers_.contains("loss") || makers_.at("loss").kind != "loss step")
+      refuse_entry("loss", "no step is called 'loss'; it is the one that is trained");
+    arrays_.loss = array("loss");
+    if (arrays_.loss.rank() != 0) {
+      reject_entry(
+          written_.name, "loss step loss",
+          fmt::format("has shape {}; the loss is a number", to_text(arrays_.loss.shape())));
+    }
+    for (const LossState& s : written_.states) arrays_.states.push_back(states_.at(s.name));
+    for (const LossObservable& o : written_.observables) {
+      forbid(o.name, array(o.name), "draw");
+      arrays_.observables.push_back({o.name, array(o.name)});
+    }
+  }
+
+ private:
+  // A mistake whose entry is in the message.
+  struct Located : InputError {
+    using InputError::InputError;
+  };
+  [[noreturn]] void refuse_entry(const std::string& entry, const std::string& reason) const {
+    throw Located(fmt::format("{}: {} {}", written_.name, entry, reason));
+  }
+
+  struct Maker {
+    std::string kind;
+    std::function<Array()> make;
+  };
+
+  void declare(const std::string& name, const std::string& kind, std::function<Array()> make) {
+    static const std::set<std::string, std::less<>> reserved{time_name, "step",  "pi",      "inf",
+                                                             "eta",     "batch", "expected"};
+    const std::vector<std::string> functions = formulas::function_names();
+    const std::string entry = kind + " " + name;
+    if (!formulas::syntax::is_plain_name(name))
+      refuse_entry(entry, "is no name: letters, digits and _");
+    if (reserved.contains(name) ||
+        std::find(functions.begin(), functions.end(), name) != functions.end() ||
+        std::find(law_names().begin(), law_names().end(), name) != law_names().end())
+      refuse_entry(entry, "is a reserved name");
+    const auto [known, added] = makers_.emplace(name, Maker{kind, std::move(make)});
+    if (!added) refuse_entry(entry, fmt::format("is a {} already", known->second.kind));
+  }
+
+  Array array(const std::string& name) {
+    if (const auto made = scope_.find(name); made != scope_.end()) return made->second;
+    const Maker& maker = makers_.at(name);
+    if (std::find(path_.begin(), path_.end(), name) != path_.end()) {
+      path_.push_back(name);
+      refuse_entry(maker.kind + " " + name,
+                   fmt::format("depends on itself: {}", fmt::join(path_, " -> ")));
+    }
+    path_.push_back(name);
+    try {
+      const Array made = maker.make();
+      path_.pop_back();
+      return scope_.emplace(name, made).first->second;
+    } catch (const Located&) {
+      throw;
+    } catch (const InputError& error) {
+      throw Located(fmt::format("{}: {} {}: {}", written_.name, maker.kind, name, error.what()));
+    }
+  }
+
+  using Handler = std::function<std::optional<Array>(const Tree&, std::size_t)>;
+
+  // Calls for which the handler has an array are replaced by it.
+  Array elaborated(Tree tree, const Handler& handler = nullptr) {
+    formulas::Scope scope;
+    const auto add_names = [&](const Tree& part) {
+      for (const Node& node : part.nodes) {
+        if (node.kind == Kind::name && makers_.contains(node.text)) array(node.text);
+      }
+    };
+    add_names(tree);
+    scope = scope_;
+    if (handler) {
+      for (std::size_t k = 0; k < tree.nodes.size(); ++k) {
+        if (tree.nodes[k].kind != Kind::call) continue;
+        try {
+          handled_scope_ = &scope;
+          const std::optional<Array> made = handler(tree, k);
+          if (!made) continue;
+          const std::string hidden = fmt::format("call {}", k);
+          scope.insert_or_assign(hidden, *made);
+          Node& node = tree.nodes[k];
+          node = {.kind = Kind::name, .place = node.place, .text = hidden};
+        } catch (const FormulaError&) {
+          throw;
+        } catch (const InputError& error) {
+          throw FormulaError(tree.nodes[k].place, error.what());
+        }
+      }
+    }
+    // Arguments of what was replaced stand before it still; only what the whole needs is elaborated.
+    return formulas::elaborate(subtree(tree, tree.nodes.size() - 1), graph_, scope);
+  }
+  Array formula(const std::string& text) { return elaborated(formulas::syntax::parse(text)); }
+  Array part_of(const Tree& tree, std::size_t node) {
+    return formulas::elaborate(subtree(tree, node), graph_, *handled_scope_);
+  }
+  // The shape of zeros(parts from `first` to before `last`).
+  Shape shape_of(const Tree& tree, const Node& call, std::size_t first, std::size_t last) {
+    if (first == last) return {};
+    Tree zeros;
+    Node made{.kind = Kind::call, .place = call.place, .text = "zeros"};
+    for (std::size_t i = first; i < last; ++i) {
+      const Tree part = subtree(tree, call.parts[i]);
+      const std::size_t offset = zeros.nodes.size();
+      for (Node node : part.nodes) {
+        for (std::size_t& p : node.parts) {
+          if (p != formulas::syntax::absent) p += offset;
+        }
+        zeros.nodes.push_back(std::move(node));
+      }
+      made.parts.push_back(zeros.nodes.size() - 1);
+    }
+    zeros.nodes.push_back(std::move(made));
+    return formulas::elaborate(zeros, graph_, *handled_scope_).shape();
+  }
+  Shape shape_of(const std::string& text) {
+    if (text.find_first_not_of(' ') == std::string::npos) return {};
+    return formula("zeros(" + text + ")").shape();
+  }
+
+  // Each call of a law is a draw of its own, which is named as the entry if it is all of the formula.
+  Array with_laws(const std::string& name, const std::string& text, std::vector<Draw>& draws) {
+    const Tree tree = formulas::syntax::parse(text);
+    std::size_t calls = 0;
+    return elaborated(tree, [&](const Tree& whole, std::size_t k) -> std::optional<Array> {
+      const Node& call = whole.nodes[k];
+      const bool all = k + 1 == whole.nodes.size() && call.keywords.empty();
+      const std::optional<CalledLaw> made = called_law(
+          call, all ? name : fmt::format("{} call {}", name, calls), graph_,
+          [&](std::size_t i) { return part_of(whole, call.parts[i]); },
+          [&](std::size_t first, std::size_t last) { return shape_of(whole, call, first, last); });
+      if (!made) return std::nullopt;
+      ++calls;
+      draws.push_back(made->draw);
+      return made->value;
+    });
+  }
+
+  Array parameter(const LossParameter& p) {
+    const Value* value = given_.values().find(p.name);
+    if (value == nullptr) value = &p.value;
+    ParameterArray made{.range = p.range};
+    std::optional<Shape> shape;
+    if (!p.shape.empty()) shape = shape_of(p.shape);
+    const auto* text = value == &p.value ? value->as<std::string>() : nullptr;
+    if (text != nullptr) {
+      const Array formula = this->formula(*text);
+      forbid(p.name, formula, "draw state t");
+      made.formula = shape ? broadcast(formula, *shape) : formula;
+      made.variable = graph_.variable(p.name, made.formula->shape());
+    } else {
+      Numbers numbers;
+      collect(*value, 0, numbers);
+      if (!shape) {
+        shape.emplace();
+        for (const Index extent : numbers.extents) shape->push_back({extent, {}});
+      }
+      std::vector<Index> extents;
+      for (const Dimension& d : *shape) extents.push_back(d.extent);
+      if (extents != numbers.extents) {
+        throw InputError(fmt::format("numbers of shape {} are given; it has shape {}",
+                                     extents_text(numbers.extents), to_text(*shape)));
+      }
+      made.variable = graph_.variable(p.name, *shape);
+      made.numbers = std::move(numbers.texts);
+    }
+    arrays_.parameters.push_back(made);
+    return made.variable;
+  }
+
+  Array state(const LossState& s) {
+    const Array start = with_laws("start of " + s.name, s.start, arrays_.start_draws);
+    for (const Draw& draw : arrays_.start_draws) {
+      if (draw.probabilities && !read_draws(*draw.probabilities, arrays_.start_draws).empty())
+        throw InputError("laws of a start may not depend on its draws");
+    }
+    const Shape shape = s.shape.empty() ? start.shape() : shape_of(s.shape);
+    const StateArray made{graph_.variable(s.name, shape), broadcast(start, shape),
+                          broadcast(formula(s.rate), shape)};
+    states_.emplace(s.name, made);
+    forbid(s.name, made.start, "draw state t");
+    forbid(s.name, made.rate, "draw state t");
+    return made.variable;
+  }
+
+  Array observed(const LossObservable& o) {
+    return elaborated(
+        formulas::syntax::parse(o.formula),
+        [&](const Tree& tree, std::size_t k) -> std::optional<Array> {
+          const Node& call = tree.nodes[k];
+          if (call.text != "expected") return std::nullopt;
+          if (call.parts.size() != 1 || !call.keywords.empty())
+            throw InputError("expected takes one formula");
+          const Array f = part_of(tree, call.parts[0]);
+          for (const Draw& draw : read_draws(f, arrays_.draws)) {
+            if (!draw.is_finite())
+              throw InputError("expected: draw " + draw.name() + " is of no finite law");
+          }
+          return expected(f, read_draws(f, arrays_.draws));
+        });
+  }
+
+  // Which kinds of names a formula must not depend on, parted by spaces.
+  void forbid(const std::string& name, const Array& formula, std::string_view kinds) {
+    const auto refuse = [&](const std::string& kind, const Array& variable) {
+      if (kinds.find(kind) == std::string_view::npos || !reads(formula, variable)) return;
+      const auto maker = makers_.find(name);
+      refuse_entry(maker == makers_.end() ? name : maker->second.kind + " " + name,
+                   kind == "t"
+                       ? std::string("may not depend on the time t")
+                       : fmt::format("may not depend on {} {}", kind, variable.node().text));
+    };
+    for (const Draw& draw : arrays_.draws) refuse("draw", draw.variable);
+    for (const auto& [other, state] : states_) refuse("state", state.variable);
+    refuse("t", graph_.variable(time_name, {}));
+  }
+
+  const SampleLoss& written_;
+  const Parameters& given_;
+  LossArrays& arrays_;
+  formulas::Graph& graph_;
+  std::map<std::string, Maker> makers_;
+  formulas::Scope scope_;
+  const formulas::Scope* handled_scope_ = nullptr;
+  std::vector<std::string> path_;
+  std::map<std::string, StateArray> states_;
+};
+
+void add_parts(const Array& formula, bool negative, std::vector<Array>& parts) {
+  const std::string_view name = formula.node().operation->name;
+  if (name == "add" || name == "subtract") {
+    add_parts(formula.input(0), negative, parts);
+    add_parts(formula.input(1), negative != (name == "subtract"), parts);
+  } else if (name == "negative") {
+    add_parts(formula.input(0), !negative, parts);
+  } else {
+    parts.push_back(negative ? -formula : formula);
+  }
+}
+
+}  // namespace
+}  // namespace loss_arrays_cpp
+
+void reject_entry(const std::string& model, const std::string& entry, const std::string& reason) {
+  throw InputError(fmt::format("{}: {} {}", model, entry, reason));
+}
+
+std::vector<std::string> entry_names(const std::string& name, const Shape& shape) {
+  std::vector<std::string> names{name};
+  for (const Dimension& d : shape) {
+    std::vector<std::string> longer;
+    for (const std::string& begin : names) {
+      for (Index i = 0; i < d.extent; ++i) longer.push_back(fmt::format("{}_{}", begin, i));
+    }
+    names = std::move(longer);
+  }
+  return names;
+}
+
+LossArrays::LossArrays(const SampleLoss& written, const Parameters& given) {
+  loss_arrays_cpp::Names(written, given, *this).make_all();
+}
+
+Index LossArrays::dimension() const {
+  return std::accumulate(
+      states.begin(), states.end(), Index{0},
+      [](Index sum, const StateArray& s) { return sum + formulas::entries(s.variable.shape()); });
+}
+std::vector<Array> LossArrays::state_variables() const {
+  std::vector<Array> variables;
+  for (const StateArray& s : states) variables.push_back(s.variable);
+  return variables;
+}
+std::vector<std::string> LossArrays::state_names() const {
+  std::vector<std::string> names;
+  for (const StateArray& s : states) {
+    for (std::string& name : entry_names(s.variable.node().text, s.variable.shape()))
+      names.push_back(std::move(name));
+  }
+  return names;
+}
+std::vector<std::string> LossArrays::columns() const {
+  std::vector<std::string> names;
+  for (const ObservableArray& o : observables) {
+    for (std::string& name : entry_names(o.name, o.array.shape())) names.push_back(std::move(name));
+  }
+  return names;
+}
+std::vector<std::string> LossArrays::parameter_names() const {
+  std::vector<std::string> names;
+  for (const ParameterArray& p : parameters) names.push_back(p.variable.node().text);
+  return names;
+}
+
+std::vector<Array> LossArrays::parts() const {
+  std::vector<Array> parts;
+  loss_arrays_cpp::add_parts(loss, false, parts);
+  return parts;
+}
+
+std::string LossArrays::no_gradient() const {
+  static const std::set<std::string_view> jumping{"sign",    "floor",         "less",  "less_equal",
+                                                  "greater", "greater_equal", "equal", "not_equal",
+                                                  "argmax",  "stop_gradient"};
+  std::vector<bool> needed(loss.place + 1);
+  needed[loss.place] = true;
+  for (std::size_t k = loss.place + 1; k-- > 0;) {
+    if (!needed[k]) continue;
+    for (const std::size_t input : graph->node(k).inputs) needed[input] = true;
+  }
+  for (std::size_t k = 0; k <= loss.place; ++k) {
+    const formulas::GraphNode& node = graph->node(k);
+    if (!needed[k] || !jumping.contains(node.operation->name)) continue;
+    for (const std::size_t input : node.inputs) {
+      for (const StateArray& state : states) {
+        if (!reads({graph.get(), input}, state.variable)) continue;
+        return fmt::format("the loss has {} of what depends on {}, whose slope is taken as 0",
+                           node.operation->name, state.variable.node().text);
+      }
+    }
+  }
+  return {};
+}
+
+template <class T>
+std::vector<std::vector<T>> parameter_values(const LossArrays& arrays) {
+  std::vector<std::vector<T>> values;
+  for (const ParameterArray& p : arrays.parameters) {
+    std::vector<T>& numbers = values.emplace_back();
+    if (p.formula) {
+      formulas::Evaluator<T> evaluator({*p.formula}, arrays.steady_names<T>());
+      std::vector<std::vector<T>> before(values.begin(), values.end() - 1);
+      set_parameters(evaluator, arrays, before);
+      evaluator.run();
+      evaluator.require_defined();
+      numbers.assign(evaluator.output(0).begin(), evaluator.output(0).end());
+    } else {
+      for (const std::string& text : p.numbers) {
+        if constexpr (std::is_same_v<T, Dual<double>>) {
+          numbers.emplace_back(from_text<double>(text));
+        } else {
+          numbers.push_back(from_text<T>(text));
+        }
+      }
+    }
+    for (const T& x : numbers) {
+      if (allows(p.range, to_double(x))) continue;
+      throw InputError(
+          fmt::format("{}: {} must be {}", p.variable.node().text, to_double(x), rule_of(p.range)));
+    }
+  }
+  return values;
+}
+
+template <class T>
+void set_parameters(formulas::Evaluator<T>& evaluator, const LossArrays& arrays,
+                    const std::vector<std::vector<T>>& values) {
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const std::span<T> to = evaluator.variable(arrays.parameters[k].variable.node().text);
+    if (!to.empty()) std::copy(values[k].begin(), values[k].end(), to.begin());
+  }
+  evaluator.prepare();
+}
+
+template std::vector<std::vector<double>> parameter_values(const LossArrays&);
+template std::vector<std::vector<Real>> parameter_values(const LossArrays&);
+template std::vector<std::vector<Rational>> parameter_values(const LossArrays&);
+template std::vector<std::vector<Dual<double>>> parameter_values(const LossArrays&);
+template void set_parameters(formulas::Evaluator<double>&, const LossArrays&,
+                             const std::vector<std::vector<double>>&);
+template void set_parameters(formulas::Evaluator<Real>&, const LossArrays&,
+                             const std::vector<std::vector<Real>>&);
+template void set_parameters(formulas::Evaluator<Rational>&, const LossArrays&,
+                             const std::vector<std::vector<Rational>>&);
+template void set_parameters(formulas::Evaluator<Dual<double>>&, const LossArrays&,
+                             const std::vector<std::vector<Dual<double>>>&);
+
+}  // namespace popgrad::learning

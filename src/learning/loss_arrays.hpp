@@ -1,0 +1,85 @@
+#pragma once
+/// A SampleLoss at given sizes as arrays of one graph, checked.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "formulas/evaluator.hpp"
+#include "formulas/graph.hpp"
+#include "learning/laws.hpp"
+#include "popgrad/learning/sample_loss.hpp"
+#include "popgrad/rungs/parameters.hpp"
+#include "popgrad/scalars/scalar.hpp"
+
+namespace popgrad::learning {
+
+struct ParameterArray {
+  Array variable;
+  std::optional<Array> formula;        ///< where no numbers are given
+  std::vector<std::string> numbers{};  ///< texts, row after row
+  Range range{};
+};
+
+struct StateArray {
+  Array variable, start, rate;
+};
+
+struct ObservableArray {
+  std::string name;
+  Array array;
+};
+
+/// Graph and arrays; not for several threads.
+struct LossArrays {
+  LossArrays(const SampleLoss& written, const Parameters& given);
+
+  std::unique_ptr<formulas::Graph> graph = std::make_unique<formulas::Graph>();
+  std::vector<ParameterArray> parameters;  ///< formulas after those that they read
+  std::vector<Draw> draws;                 ///< after those that they depend on
+  std::vector<Draw> start_draws;
+  std::vector<StateArray> states;
+  Array loss;  ///< of one sample
+  std::vector<ObservableArray> observables;
+
+  /// Numbers of the state.
+  [[nodiscard]] Index dimension() const;
+  [[nodiscard]] std::vector<Array> state_variables() const;
+  [[nodiscard]] std::vector<std::string> state_names() const;
+  /// Those of the observables.
+  [[nodiscard]] std::vector<std::string> columns() const;
+  /// Of all parameters, for evaluators that are prepared after these are written; none for rationals: parameters
+  /// are 0 before, and rationals are not divided by that.
+  template <class T>
+  [[nodiscard]] std::vector<std::string> steady_names() const {
+    return ScalarAbilities<T>::exact ? std::vector<std::string>{} : parameter_names();
+  }
+  [[nodiscard]] std::vector<std::string> parameter_names() const;
+
+  /// Summands of the loss.
+  [[nodiscard]] std::vector<Array> parts() const;
+  /// As in no_gradient of sample_loss.hpp.
+  [[nodiscard]] std::string no_gradient() const;
+};
+
+inline constexpr const char* time_name = "t";
+
+/// Numbers of all parameters, in the order of `parameters`. Throws InputError for one outside its range.
+template <class T>
+std::vector<std::vector<T>> parameter_values(const LossArrays& arrays);
+
+/// Writes those that the evaluator reads, and prepares it.
+template <class T>
+void set_parameters(formulas::Evaluator<T>& evaluator, const LossArrays& arrays,
+                    const std::vector<std::vector<T>>& values);
+
+/// "NAME: WHERE: REASON", for a mistake in an entry.
+[[noreturn]] void reject_entry(const std::string& model, const std::string& entry,
+                               const std::string& reason);
+
+/// Names of the entries of an array: NAME, NAME_0, NAME_0_1.
+std::vector<std::string> entry_names(const std::string& name, const Shape& shape);
+
+}  // namespace popgrad::learning

@@ -1,0 +1,229 @@
+#include "learning/loss_rung.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "formulas/gradient.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/scalars/dual.hpp"
+#include "popgrad/scalars/rational.hpp"
+#include "popgrad/scalars/real.hpp"
+
+namespace popgrad::learning {
+namespace loss_rung_cpp {
+namespace {
+
+template <class T>
+std::vector<T> evaluated(const Array& formula, const LossArrays& arrays,
+                         const std::vector<std::vector<T>>& parameters) {
+  formulas::Evaluator<T> evaluator({formula}, arrays.steady_names<T>());
+  set_parameters(evaluator, arrays, parameters);
+  evaluator.run();
+  evaluator.require_defined();
+  return {evaluator.output(0).begin(), evaluator.output(0).end()};
+}
+
+}  // namespace
+}  // namespace loss_rung_cpp
+
+ExpectedLoss::ExpectedLoss(LossArrays& arrays, const SampleLoss& written)
+    : summed(arrays.graph->constant(0)) {
+  for (const Array& part : arrays.parts()) {
+    const std::vector<Draw> read = read_draws(part, arrays.draws);
+    double values = 1;
+    const Draw* density = nullptr;
+    for (const Draw& draw : read) {
+      if (!draw.is_finite()) density = &draw;
+      values *= draw.is_finite() ? draw.values() : 1;
+    }
+    const auto samples = static_cast<double>(written.samples);
+    if (density == nullptr && (samples == 0 || values <= samples)) {
+      summed = summed + learning::expected(part, read);
+    } else if (samples > 0) {
+      sampled = sampled ? *sampled + part : part;
+    } else {
+      reject_entry(written.name, "draw " + density->name(),
+                   "is of no finite law; give samples, such as 100000");
+    }
+  }
+  if (sampled) draws = read_draws(*sampled, arrays.draws);
+}
+
+std::shared_ptr<const LossInstance> loss_instance(SampleLoss written, Parameters given,
+                                                  std::uint64_t seed) {
+  LossInstance made{std::move(written), std::move(given), seed, nullptr};
+  LossArrays arrays(made.written, made.given);
+  const std::vector<std::vector<double>> parameters = parameter_values<double>(arrays);
+  require_probabilities(made.written, arrays, parameters);
+  if (made.written.samples < 0 || made.written.samples == 1)
+    reject_entry(made.written.name, "samples", "must be 0 or 2 and more");
+  if (made.written.samples > 0) {
+    const DrawSampler sampler(arrays, read_draws(arrays.loss, arrays.draws), parameters);
+    made.stored =
+        std::make_shared<const StoredSamples>(stored_samples(sampler, made.written.samples, seed));
+  }
+  return std::make_shared<const LossInstance>(std::move(made));
+}
+
+template <class T>
+LossRung<T>::Parts::Parts(const LossInstance& instance)
+    : arrays(instance.written, instance.given),
+      expected(arrays, instance.written),
+      dimension(arrays.dimension()),
+      parameters(parameter_values<T>(arrays)),
+      rates(dimension) {
+  Index i = 0;
+  for (const StateArray& s : arrays.states) {
+    for (const T& rate : loss_rung_cpp::evaluated(s.rate, arrays, parameters)) rates[i++] = rate;
+  }
+  const std::vector<std::string> steady = arrays.steady_names<T>();
+  std::vector<Array> slopes = gradient(expected.summed, arrays.state_variables());
+  summed.emplace(slopes, steady);
+  set_parameters(*summed, arrays, parameters);
+  std::vector<Array> shown{expected.summed};
+  for (const ObservableArray& o : arrays.observables) shown.push_back(o.array);
+  observables.emplace(shown, steady);
+  set_parameters(*observables, arrays, parameters);
+  if (expected.sampled) stored.emplace(arrays, *expected.sampled, expected.draws, parameters);
+  if constexpr (std::same_as<T, double>) {
+    const std::vector<Draw> draws = read_draws(arrays.loss, arrays.draws);
+    sampler.emplace(arrays, draws, parameters);
+    batch.emplace(arrays, arrays.loss, draws, parameters);
+    one_sample.emplace(arrays, arrays.loss, draws, parameters, instance.stored);
+    if (expected.sampled)
+      errors.emplace(arrays, *expected.sampled, expected.draws, parameters, instance.stored, true);
+  }
+}
+
+template <class T>
+LossRung<T>::LossRung(std::shared_ptr<const LossInstance> instance)
+    : instance_(std::move(instance)), parts_(std::make_unique<Parts>(*instance_)) {}
+
+template <class T>
+Vector<T> LossRung<T>::initial() const {
+  const LossArrays& arrays = parts_->arrays;
+  std::vector<Array> starts;
+  for (const StateArray& s : arrays.states) starts.push_back(s.start);
+  std::vector<double> numbers;
+  formulas::Evaluator<T> evaluator(starts, arrays.steady_names<T>());
+  const DrawSampler sampler(arrays, arrays.start_draws, parameter_values<double>(arrays));
+  for (std::size_t k = 0; k < arrays.start_draws.size(); ++k) {
+    const std::span<T> to = evaluator.variable(arrays.start_draws[k].name());
+    numbers.resize(to.size());
+    sampler.fill(k, instance_->seed, 0, numbers);
+    std::copy(numbers.begin(), numbers.end(), to.begin());
+  }
+  set_parameters(evaluator, arrays, parts_->parameters);
+  evaluator.run();
+  evaluator.require_defined();
+  Vector<T> x(parts_->dimension);
+  Index i = 0;
+  for (std::size_t k = 0; k < starts.size(); ++k) {
+    for (const T& number : evaluator.output(k)) x[i++] = number;
+  }
+  return x;
+}
+
+template <class T>
+std::vector<std::string> LossRung<T>::columns() const {
+  std::vector<std::string> names{loss_column};
+  if (instance_->stored) names.emplace_back(error_column);
+  for (std::string& name : parts_->arrays.columns()) names.push_back(std::move(name));
+  return names;
+}
+
+template <class T>
+T LossRung<T>::add_stored(const Vector<T>& x, Vector<T>& gradient) const {
+  if (!parts_->stored) return T(0);
+  std::vector<double> numbers;
+  return parts_->stored->add(
+      x, instance_->stored->count,
+      [&](std::size_t k, Index first, std::span<T> to) {
+        const Draw& draw = parts_->expected.draws[k];
+        if constexpr (std::same_as<T, double>) {
+          instance_->stored->copy(draw, first, to);
+        } else {
+          numbers.resize(to.size());
+          instance_->stored->copy(draw, first, numbers);
+          std::copy(numbers.begin(), numbers.end(), to.begin());
+        }
+      },
+      gradient);
+}
+
+template <class T>
+void LossRung<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
+  set_states(*parts_->summed, parts_->arrays, x);
+  parts_->summed->run();
+  Index i = 0;
+  for (std::size_t k = 0; k < parts_->arrays.states.size(); ++k) {
+    for (const T& slope : parts_->summed->output(k)) dx[i++] = slope;
+  }
+  add_stored(x, dx);
+  for (i = 0; i < dx.size(); ++i) dx[i] = -(parts_->rates[i] * dx[i]);
+}
+
+template <class T>
+void LossRung<T>::observe(const Vector<T>& x, const T& t, std::span<T> row) const {
+  formulas::Evaluator<T>& shown = *parts_->observables;
+  set_states(shown, parts_->arrays, x);
+  if (const std::span<T> time = shown.variable(time_name); !time.empty()) time[0] = t;
+  shown.run();
+  std::size_t column = 0;
+  Vector<T> unused = Vector<T>::Zero(x.size());
+  row[column++] = shown.output(0)[0] + add_stored(x, unused);
+  if (instance_->stored) {
+    double error = 0;
+    if constexpr (std::same_as<T, double>) error = errors_at(x).loss;
+    row[column++] = T(error);
+  }
+  for (std::size_t k = 0; k < parts_->arrays.observables.size(); ++k) {
+    for (const T& number : shown.output(k + 1)) row[column++] = number;
+  }
+}
+
+template <class T>
+double LossRung<T>::sampled_step(const Vector<double>& x, Vector<double>& dx, Stream& stream,
+                                 Index batch) const {
+  if constexpr (std::same_as<T, double>) {
+    dx = Vector<double>::Zero(x.size());
+    const std::uint64_t seed = stream.bits();
+    const double loss = parts_->batch->add(
+        x, batch,
+        [&](std::size_t k, Index first, std::span<double> numbers) {
+          parts_->sampler->fill(k, seed, static_cast<std::uint64_t>(first), numbers);
+        },
+        dx);
+    dx = -parts_->rates.cwiseProduct(dx);
+    return loss;
+  } else {
+    throw std::logic_error("only double is drawn");
+  }
+}
+
+template <class T>
+void LossRung<T>::covariance(const Vector<double>& x, const Matrix<double>& vectors, NodeSet nodes,
+                             Matrix<double>& images) const {
+  if constexpr (std::same_as<T, double>) {
+    const Vector<double>& rates = parts_->rates;
+    parts_->one_sample->covariance(x, rates.asDiagonal() * vectors, nodes, images);
+    images = rates.asDiagonal() * images;
+  } else {
+    throw std::logic_error("only double is drawn");
+  }
+}
+
+template <class T>
+OneSample::Errors LossRung<T>::errors_at(const Vector<double>& x) const {
+  if (!parts_->errors) return {Vector<double>::Zero(x.size()), 0};
+  return parts_->errors->standard_errors(x);
+}
+
+template class LossRung<double>;
+template class LossRung<Real>;
+template class LossRung<Rational>;
+template class LossRung<Dual<double>>;
+
+}  // namespace popgrad::learning

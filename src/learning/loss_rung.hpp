@@ -1,0 +1,126 @@
+#pragma once
+/// The rung of a SampleLoss:
+///
+///   x' = -rate d/dx E loss(x, draws),  the derivative taken before the expectation
+///
+/// Shapes  x: the entries of the states, one state after the other, each row after row.
+/// Scalars double, Real, Dual<double>; Rational where the loss has no exponentials and is summed over all values.
+/// Columns loss; with samples loss_error; then the observables as written.
+
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "learning/each_sample.hpp"
+#include "learning/loss_arrays.hpp"
+#include "popgrad/rungs/known_draws.hpp"
+#include "popgrad/scalars/dual.hpp"
+
+namespace popgrad::learning {
+
+inline constexpr const char* loss_column = "loss";
+inline constexpr const char* error_column = "loss_error";
+
+/// What all copies of a rung share.
+struct LossInstance {
+  SampleLoss written;
+  Parameters given;
+  std::uint64_t seed = 0;
+  std::shared_ptr<const StoredSamples> stored;  ///< null without samples
+};
+/// Checks and draws the samples. Throws InputError.
+std::shared_ptr<const LossInstance> loss_instance(SampleLoss written, Parameters given,
+                                                  std::uint64_t seed);
+
+/// The expected loss in two parts: what is summed over all values of its draws, and what is sampled.
+struct ExpectedLoss {
+  ExpectedLoss(LossArrays& arrays, const SampleLoss& written);
+  Array summed;                  ///< the expectation
+  std::optional<Array> sampled;  ///< of one sample
+  std::vector<Draw> draws{};     ///< that `sampled` reads
+};
+
+template <class T>
+class LossRung {
+ public:
+  using Scalar = T;
+  explicit LossRung(std::shared_ptr<const LossInstance> instance);
+  LossRung(const LossRung& other) : LossRung(other.instance_) {}
+  LossRung(LossRung&&) noexcept = default;
+  LossRung& operator=(const LossRung&) = delete;
+  LossRung& operator=(LossRung&&) noexcept = default;
+  ~LossRung() = default;
+
+  [[nodiscard]] Index dimension() const { return parts_->dimension; }
+  [[nodiscard]] Vector<T> initial() const;
+  [[nodiscard]] std::vector<std::string> state_names() const {
+    return parts_->arrays.state_names();
+  }
+  [[nodiscard]] std::vector<std::string> columns() const;
+  [[nodiscard]] Vector<T> rates() const { return parts_->rates; }
+  void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
+  void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
+  template <class U>
+  requires std::same_as<U, Dual<double>> && std::same_as<T, double>  // of Jacobians
+  [[nodiscard]] LossRung<U> cast() const { return LossRung<U>(instance_); }
+
+  // --- in double, the random field
+  void sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream,
+                  Index batch) const requires std::same_as<T, double> {
+    sampled_step(x, dx, stream, batch);
+  }
+  [[nodiscard]] double batch_loss(const Vector<double>& x, Stream& stream,
+                                  Index batch) const requires std::same_as<T, double> {
+    Vector<double> dx;
+    return sampled_step(x, dx, stream, batch);
+  }
+  [[nodiscard]] KnownDraws known_draws() const requires std::same_as<T, double> {
+    return parts_->one_sample->known();
+  }
+  void draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
+                       Matrix<double>& images) const requires std::same_as<T, double> {
+    covariance(x, vectors, NodeSet::both, images);
+  }
+  void covariance_of_nodes(const Vector<double>& x, const Matrix<double>& vectors, NodeSet nodes,
+                           Matrix<double>& images) const requires std::same_as<T, double> {
+    covariance(x, vectors, nodes, images);
+  }
+
+  /// Standard errors of field and loss by the samples; 0 where nothing is sampled.
+  [[nodiscard]] OneSample::Errors sampling_errors(
+      const Vector<double>& x) const requires std::same_as<T, double> {
+    return errors_at(x);
+  }
+
+ private:
+  struct Parts {
+    explicit Parts(const LossInstance& instance);
+    LossArrays arrays;
+    ExpectedLoss expected;
+    Index dimension;
+    std::vector<std::vector<T>> parameters;
+    Vector<T> rates;
+    std::optional<formulas::Evaluator<T>> summed, observables;
+    std::optional<MeanOverSamples<T>> stored;  ///< over the samples that stand for the law
+    // In double.
+    std::optional<DrawSampler> sampler;
+    std::optional<MeanOverSamples<T>> batch;
+    std::optional<OneSample> one_sample, errors;
+  };
+
+  // Mean loss of the stored samples, whose gradient is added.
+  T add_stored(const Vector<T>& x, Vector<T>& gradient) const;
+  double sampled_step(const Vector<double>& x, Vector<double>& dx, Stream& stream,
+                      Index batch) const;
+  void covariance(const Vector<double>& x, const Matrix<double>& vectors, NodeSet nodes,
+                  Matrix<double>& images) const;
+  [[nodiscard]] OneSample::Errors errors_at(const Vector<double>& x) const;
+
+  std::shared_ptr<const LossInstance> instance_;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace popgrad::learning

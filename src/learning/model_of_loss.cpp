@@ -1,0 +1,209 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "formulas/gradient.hpp"
+#include "formulas/operation.hpp"
+#include "formulas/print.hpp"
+#include "formulas/written.hpp"
+#include "learning/loss_rung.hpp"
+#include "popgrad/fluctuations/prediction.hpp"
+#include "popgrad/learning/sample_loss.hpp"
+#include "popgrad/rungs/declared_parameter.hpp"
+#include "popgrad/rungs/given_start.hpp"
+#include "popgrad/rungs/rung.hpp"
+
+namespace popgrad {
+namespace model_of_loss_cpp {
+namespace {
+
+using namespace learning;
+
+constexpr ListParameter start_parameter{
+    .name = state_key, .meaning = "entries of the states at first, by name", .kind = "components"};
+
+std::vector<ParameterInfo> parameters_of(const SampleLoss& loss, const LossArrays& arrays) {
+  std::vector<ParameterInfo> infos;
+  for (const LossSize& size : loss.sizes) {
+    infos.push_back({.name = size.name,
+                     .kind = "count",
+                     .default_value = std::to_string(size.value),
+                     .help = size.meaning.empty() ? "a size" : size.meaning,
+                     .range = at_least(1)});
+  }
+  for (const LossParameter& p : loss.parameters) {
+    const auto array =
+        std::find_if(arrays.parameters.begin(), arrays.parameters.end(),
+                     [&](const ParameterArray& a) { return a.variable.node().text == p.name; });
+    const Index rank = array->variable.rank();
+    const auto* text = p.value.as<std::string>();
+    ParameterInfo info{.name = p.name,
+                       .kind = rank == 0   ? "number"
+                               : rank == 1 ? "vector"
+                                           : "matrix",
+                       .default_value = text != nullptr ? *text : json_text(p.value),
+                       .help = p.meaning.empty() ? "a parameter" : p.meaning,
+                       .flag = rank == 0,
+                       .range = p.range};
+    infos.push_back(std::move(info));
+  }
+  infos.push_back(info_of(start_parameter));
+  return infos;
+}
+
+std::vector<ObservableInfo> observables_of(const SampleLoss& loss, const LossArrays& arrays) {
+  std::vector<ObservableInfo> infos{{loss_column, "expected loss", "any number"}};
+  if (loss.samples > 0) {
+    infos.push_back({error_column, "standard error of `loss` by the samples", "`>= 0`",
+                     "0 where all is summed over all values, and in many digits"});
+  }
+  for (std::size_t k = 0; k < loss.observables.size(); ++k) {
+    const LossObservable& o = loss.observables[k];
+    std::string name = o.name;
+    for (Index axis = 0; axis < arrays.observables[k].array.rank(); ++axis) name += "_N";
+    infos.push_back({name, o.formula, o.range, o.meaning});
+  }
+  return infos;
+}
+
+std::string cost_of(LossArrays& arrays, const SampleLoss& loss, const ExpectedLoss& expected) {
+  double values = 0;
+  for (const Array& part : arrays.parts()) {
+    double of_part = 1;
+    for (const Draw& draw : read_draws(part, arrays.draws)) of_part *= draw.values();
+    values += of_part;
+  }
+  return expected.sampled
+             ? fmt::format("the loss and its gradient for {} samples", loss.samples)
+             : fmt::format("the loss and its gradient for {:.4g} values of the draws", values);
+}
+
+// put, the adjoint of take, has no name in NumPy: the sum over what each place is taken for.
+Array summed_places(const formulas::GraphNode& put, const Array& adjoint, const Array& indices) {
+  const Index axis = put.numbers[0];
+  const Dimension& places = put.shape[static_cast<std::size_t>(axis)];
+  const Array one_hot = where(formulas::apply("equal", {keep_axes(indices, indices.rank(), 1),
+                                                        adjoint.graph->arange(places)}),
+                              indices.number(1), indices.number(0));
+  std::string labels, index_labels;
+  for (Index k = 0; k < adjoint.rank(); ++k) labels += static_cast<char>('a' + k);
+  index_labels = labels.substr(static_cast<std::size_t>(axis), indices.shape().size());
+  const std::string place(1, static_cast<char>('a' + adjoint.rank()));
+  std::string out = labels;
+  out.replace(static_cast<std::size_t>(axis), indices.shape().size(), place);
+  return formulas::einsum(labels + "," + index_labels + place + "->" + out, {adjoint, one_hot});
+}
+
+// The same formulas in operations that have names in NumPy.
+std::vector<Array> in_numpy(const std::vector<Array>& formulas) {
+  formulas::Graph& graph = *formulas.front().graph;
+  std::size_t end = 0;
+  for (const Array& f : formulas) end = std::max(end, f.place + 1);
+  std::vector<Array> made;
+  for (std::size_t k = 0; k < end; ++k) {
+    formulas::GraphNode node = graph.node(k);
+    for (std::size_t& input : node.inputs) input = made[input].place;
+    made.push_back(node.operation->name == "put"
+                       ? summed_places(node, {&graph, node.inputs[0]}, {&graph, node.inputs[1]})
+                       : graph.add(std::move(node)));
+  }
+  std::vector<Array> results;
+  for (const Array& f : formulas) results.push_back(made[f.place]);
+  return results;
+}
+
+template <class T>
+AnyRung<T> made(const SampleLoss& loss, const Parameters& p, std::uint64_t seed) {
+  return forget_type(LossRung<T>(loss_instance(loss, p, seed)));
+}
+
+}  // namespace
+}  // namespace model_of_loss_cpp
+
+std::shared_ptr<const Model> model_of_loss(SampleLoss loss) {
+  using namespace model_of_loss_cpp;
+  LossArrays arrays(loss, Parameters(loss.name));
+  const ExpectedLoss expected(arrays, loss);
+  (void)loss_instance(loss, Parameters(loss.name), 0);
+  const std::string jumps = arrays.no_gradient();
+
+  Rung flow;
+  flow.info = {.name = "flow",
+               .kind = RungKind::flow,
+               .summary = "minus the expected gradient of the loss of one sample" +
+                          (jumps.empty() ? "" : "; no gradient of the expected loss: " + jumps),
+               .cost = cost_of(arrays, loss, expected),
+               .column_note = {},
+               .default_end = fmt::format("{:g}", loss.end)};
+  flow.reads = parameters_of(loss, arrays);
+  flow.observables = observables_of(loss, arrays);
+  flow.why_no_symbols = "is written as formulas already";
+  Rung sgd = flow;
+  flow = flow.made_by([loss]<class T>(const Parameters& p, std::uint64_t seed) {
+    return without_draws(made<T>(loss, p, seed));
+  });
+  Rung gd = flow;
+  gd.make_in_digits = nullptr;
+  gd.info.name = "gd";
+  gd.info.kind = RungKind::descent;
+  gd.info.summary = "gradient descent: steps along the expected field";
+  gd.info.default_step = fmt::format("{:g}", loss.step);
+  gd.info.default_end = fmt::format("{}", std::lround(loss.end / loss.step));
+  sgd.make = [loss](const Parameters& p, std::uint64_t seed) {
+    return made<double>(loss, p, seed);
+  };
+  sgd.info = gd.info;
+  sgd.info.name = "sgd";
+  sgd.info.kind = RungKind::random;
+  sgd.info.summary = "SGD: steps along the mean gradient of a minibatch, drawn from the law";
+  sgd.info.cost = "the loss and its gradient for each sample of the batch";
+  sgd.info.default_batch = loss.batch;
+  const auto startable = [&](const Rung& rung) {
+    return with_given_state(rung, fmt::format("{} {}", loss.name, rung.info.name));
+  };
+  const Rung startable_sgd = startable(sgd);
+  ModelTable table{.name = loss.name, .paper = loss.paper};
+  table.rungs = {startable_sgd,
+                 moments_of(startable_sgd, loss.name,
+                            [](const Parameters& /*p*/, std::uint64_t /*seed*/) {
+                              return fmt::format(
+                                  "the draws have more than {} values together, or a density; give "
+                                  "samples",
+                                  most_summed_values);
+                            }),
+                 startable(gd), startable(flow)};
+  const std::string end = fmt::format("{:g}", loss.end);
+  table.ladder = {{"sgd", "gd", "the expectation in place of a minibatch", end, {}, false},
+                  {"gd", "flow", "steps of length 0", end, {}, false}};
+  return std::make_shared<const Model>(std::move(table));
+}
+
+std::vector<std::string> field_in_numpy(const SampleLoss& loss, const Parameters& given) {
+  using namespace learning;
+  LossArrays arrays(loss, given);
+  const ExpectedLoss expected(arrays, loss);
+  if (expected.sampled)
+    reject_entry(loss.name, "loss", "is sampled, so its field has no formula of its own");
+  const std::vector<Array> slopes = gradient(expected.summed, arrays.state_variables());
+  std::vector<formulas::NamedArray> outputs;
+  for (std::size_t k = 0; k < slopes.size(); ++k) {
+    const StateArray& s = arrays.states[k];
+    outputs.push_back({"d_" + s.variable.node().text, -(s.rate * slopes[k])});
+  }
+  std::vector<Array> fields;
+  for (const formulas::NamedArray& output : outputs) fields.push_back(output.array);
+  fields = model_of_loss_cpp::in_numpy(fields);
+  for (std::size_t k = 0; k < fields.size(); ++k) outputs[k].array = fields[k];
+  std::vector<std::string> lines;
+  for (const formulas::Written& line : written(outputs))
+    lines.push_back(line.name + " = " + formulas::syntax::to_numpy(line.tree));
+  return lines;
+}
+
+std::string no_gradient(const SampleLoss& loss, const Parameters& given) {
+  return learning::LossArrays(loss, given).no_gradient();
+}
+
+}  // namespace popgrad
