@@ -103,10 +103,10 @@ class WholeRuns {
   /// predicted law.
   [[nodiscard]] WholeRunTests tests(const std::vector<Trajectory<double>>& ensemble,
                                     const Trajectory<double>* centre, bool of_prediction) const;
-  /// The batch by the scatter between runs, where that departs or the batch does and its mean explains nothing.
   /// Each suspect that departs or, where anything does, is named, and momentum, alone at the value that suits
   /// the runs best; where none of these explains the runs, every other suspect too. Those that explain
-  /// the runs come first. Cost: an ensemble for each of a few values.
+  /// the runs come first. The batch is sought by the scatter between runs too, where that departs or its mean
+  /// explains nothing. Cost: an ensemble for each of a few values.
   [[nodiscard]] std::vector<FittedFault> fits(const WholeRunTests& found,
                                               const Report& report) const;
 
