@@ -270,14 +270,32 @@ namespace {
 // Ensembles of millions of steps and long flows, which take an hour under the sanitizers; what they
 // call is run there by the tests of the model.
 bool too_long_under_sanitizers(const std::string& id) {
-  static const std::set<std::string> ensembles{
-      "scb.convergence",      "scb.two-stages",       "scb.transfer",
-      "scb.branch",           "scb.small-batch",      "scb.vocabulary",
-      "scb.transfer-range",   "scb.scratch-range",    "scb.l1-needed",
-      "scb.lumping",          "scb.softmax-patterns", "scb.softmax-stage",
-      "scb.softmax-scratch",  "topic.two-stage",      "topic.same-topic-attention",
-      "topic.ode-limit",      "topic.embedding",      "topic.stage2-optimum",
-      "topic.attention-limit"};
+  static const std::set<std::string> ensembles{"scb.convergence",
+                                               "scb.two-stages",
+                                               "scb.transfer",
+                                               "scb.branch",
+                                               "scb.small-batch",
+                                               "scb.vocabulary",
+                                               "scb.transfer-range",
+                                               "scb.scratch-range",
+                                               "scb.l1-needed",
+                                               "scb.lumping",
+                                               "scb.softmax-patterns",
+                                               "scb.softmax-stage",
+                                               "scb.softmax-scratch",
+                                               "topic.two-stage",
+                                               "topic.same-topic-attention",
+                                               "topic.ode-limit",
+                                               "topic.embedding",
+                                               "topic.stage2-optimum",
+                                               "topic.attention-limit",
+                                               "scb.transfer-growth",
+                                               "scb.ode-limit",
+                                               "joma.tree-order",
+                                               "joma.level-order",
+                                               "joma.latent-scores",
+                                               "scan-snap.assumptions",
+                                               "scan-snap.learning-rates"};
   return ensembles.contains(id);
 }
 
