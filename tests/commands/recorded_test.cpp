@@ -397,14 +397,14 @@ TEST_CASE("recorded runs: half of the batch is offered as what explains them",
                                    model, batch, file, columns) +
                        setting + how.substr(0, how.find(" --steps")));
   };
-  const Answer joma = halved("joma", "joma", "--eta 0.1 --steps 600 --save 31 --runs 10", 8,
-                             "attention_entropy=attention_entropy,loss=loss");
-  CHECK(joma.status == 1);
-  CHECK_THAT(joma.out, Catch::Contains(" instead of 8.") && Catch::Contains("by batch "));
-  const Answer topic = halved("topic", "topic", "--eta 0.5 --steps 800 --save 41 --runs 3", 16,
-                              "norm_W_V=norm_W_V,value_diagonal=value_diagonal,loss=loss");
-  CHECK(topic.status == 1);
-  CHECK_THAT(topic.out, Catch::Contains(" instead of 16.") && Catch::Contains("by batch "));
+  const Answer of_joma = halved("joma", "joma", "--eta 0.1 --steps 600 --save 31 --runs 10", 8,
+                                "attention_entropy=attention_entropy,loss=loss");
+  CHECK(of_joma.status == 1);
+  CHECK_THAT(of_joma.out, Catch::Contains(" instead of 8.") && Catch::Contains("by batch "));
+  const Answer of_topic = halved("topic", "topic", "--eta 0.5 --steps 800 --save 41 --runs 3", 16,
+                                 "norm_W_V=norm_W_V,value_diagonal=value_diagonal,loss=loss");
+  CHECK(of_topic.status == 1);
+  CHECK_THAT(of_topic.out, Catch::Contains(" instead of 16.") && Catch::Contains("by batch "));
 }
 
 TEST_CASE("recorded runs: few digits are no departure, and still show a rate", "[cli][recorded]") {
