@@ -207,7 +207,7 @@ TEST_CASE("recorded runs: formula for the clock, several files, tables and pictu
   const std::string with = "--with " + data + "data/joma.csv ";
   refused(with + "--clock 'lr*steps'", "is no formula over the columns");
   refused(with + "--clock 'lr*step' --map entropy=attn_ent", "is not an observable");
-  refused(with + "--clock '0.0733*step'", "has no step at the recorded time");
+  refused(with + "--clock '0.1*step + 0.0333'", "has no step at the recorded time");
   refused("--with " + folder.file("none.csv") + " --clock 'lr*step'", "none.csv");
   // What the runs were made with is asked for, not guessed.
   const auto asked = [&](const std::string& given, const std::string& says) {
@@ -385,7 +385,7 @@ TEST_CASE("recorded runs: half of the batch is offered as what explains them",
   const Folder folder;
   const auto halved = [&](const char* model, const char* name, const std::string& how, int batch,
                           const std::string& columns) {
-    const std::string file = folder.file(name);
+    const std::string file = folder.file(std::string(name) + ".csv");
     const std::string setting = fmt::format(" --no-events -q --instance {}/tests/recorded/{}.json ",
                                             places::sources(), name);
     REQUIRE(
