@@ -16,6 +16,7 @@
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/failure.hpp"
 #include "popgrad/base/stop.hpp"
+#include "popgrad/judging/compare.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/scalars/scalar.hpp"
 #include "runs/runs_of_rung.hpp"

@@ -29,7 +29,7 @@ struct ReadingRequest {
   double learning_rate = 0, batch = 0;
 };
 
-/// Those that the numbers do not rule out at first sight, the most telling first: a factor where the ratio to what is
+/// Those that the numbers do not rule out at first sight, the most specific first: a factor where the ratio to what is
 /// expected is nearly one such as log 2, 100, the batch or a count of the model; times that count steps; rows of
 /// the step after or before their own; the loss of the minibatch for that of the law. None of runs that diverged.
 std::vector<OtherReading> other_readings(const ReadingRequest& request);
