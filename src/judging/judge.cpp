@@ -206,7 +206,7 @@ struct RunJudge::State {
     part_began = now;
   }
 
-  // Further runs of the ensemble, up to so many.
+  // Further runs of the ensemble, until it has `runs`, or all.
   void sample_up_to(std::uint32_t runs) {
     WalkRequest steps = steps_of(sampled);
     steps.first_run = static_cast<std::uint32_t>(ensemble.size());

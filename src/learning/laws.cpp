@@ -17,7 +17,7 @@ double entries_of(const Draw& draw) {
   return static_cast<double>(formulas::entries(draw.variable.shape()));
 }
 
-void require_whole_numbers(const Array& p, std::string_view law) {
+void require_vector(const Array& p, std::string_view law) {
   if (p.rank() != 1) {
     throw InputError(fmt::format("{} takes a vector of probabilities first; this has shape {}", law,
                                  to_text(p.shape())));
@@ -103,7 +103,7 @@ std::optional<CalledLaw> called_law(
   if (law == Law::index) {
     draw.categories = whole_number(first);
   } else if (law == Law::categorical) {
-    laws_cpp::require_whole_numbers(first, call.text);
+    laws_cpp::require_vector(first, call.text);
     draw.probabilities = first;
     draw.categories = first.shape()[0].extent;
   } else {

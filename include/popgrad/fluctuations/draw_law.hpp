@@ -33,7 +33,7 @@ using DrawField = std::function<void(Index, const Vector<double>&, Vector<double
 /// the label only have the same.
 [[nodiscard]] double number_of_counts(const DrawLaw& law, Index labels = 1);
 
-/// Up to so many are run through.
+/// Counts are run through where there are no more than these.
 inline constexpr double most_counts = 4000;
 
 /// Are all counts run through?

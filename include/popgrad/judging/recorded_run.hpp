@@ -27,8 +27,8 @@ struct ClockRate {
   std::vector<double> literals;  ///< numbers in the formula of the clock
 };
 
-/// How numbers of a column were rounded when they were written: to multiples of `unit`, and to no more than so many
-/// significant digits.
+/// How numbers of a column were rounded when they were written: to multiples of `unit`, and to at most
+/// `significant` digits.
 struct WrittenDigits {
   double unit = 0;       ///< 0: not rounded
   int significant = 17;  ///< of a double
