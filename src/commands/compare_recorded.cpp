@@ -334,12 +334,7 @@ JudgeRequest request_of(const Judging& j, const RungInfo& sampled,
 
 // The earliest row that leaves its band; empty if none does.
 std::string first_word(const CrossCheck& rows) {
-  const ColumnCheck* first = nullptr;
-  for (const RunCheck& run : rows.runs) {
-    const ColumnCheck* const own = run.first_departure();
-    if (own == nullptr) continue;
-    if (first == nullptr || *own->first_outside < *first->first_outside) first = own;
-  }
+  const ColumnCheck* const first = rows.first_departure().first;
   if (first == nullptr) return {};
   return fmt::format("rows by themselves: {} departs at t = {:.6g}; the tests follow",
                      first->column, *first->first_outside);

@@ -161,10 +161,18 @@ const ColumnCheck* RunCheck::first_departure() const {
   return first;
 }
 
-bool CrossCheck::consistent() const {
-  return std::none_of(runs.begin(), runs.end(),
-                      [](const RunCheck& run) { return run.first_departure() != nullptr; });
+std::pair<const ColumnCheck*, const RunCheck*> CrossCheck::first_departure() const {
+  std::pair<const ColumnCheck*, const RunCheck*> first{};
+  for (const RunCheck& run : runs) {
+    const ColumnCheck* const own = run.first_departure();
+    if (own == nullptr) continue;
+    if (first.first == nullptr || *own->first_outside < *first.first->first_outside)
+      first = {own, &run};
+  }
+  return first;
 }
+
+bool CrossCheck::consistent() const { return first_departure().first == nullptr; }
 
 std::optional<double> prediction_ends(const std::vector<Trajectory<double>>& second,
                                       const std::vector<Trajectory<double>>& first,

@@ -171,15 +171,7 @@ std::string departure_of(const Judgement& judgement) {
 
 // `explained`: by what the columns are.
 std::string first_departure(const CrossCheck& check, bool explained) {
-  const ColumnCheck* first = nullptr;
-  const RunCheck* where = nullptr;
-  for (const RunCheck& run : check.runs) {
-    const ColumnCheck* own = run.first_departure();
-    if (own != nullptr && (first == nullptr || *own->first_outside < *first->first_outside)) {
-      first = own;
-      where = &run;
-    }
-  }
+  const auto [first, where] = check.first_departure();
   if (first->gaps.diverged == first->first_outside) {
     return fmt::format("{} diverged at t = {:.6g}: {} has no finite number from there on",
                        where->label, *first->first_outside, first->column);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "popgrad/judging/recorded_run.hpp"
@@ -37,6 +38,8 @@ struct CrossCheck {
   std::vector<RunCheck> runs;
   double root_mean_square = 0;  ///< over all: how well the rung explains the runs; 1 is perfect
   [[nodiscard]] bool consistent() const;
+  /// The earliest departure over runs and columns, and its run; both null if there is none.
+  [[nodiscard]] std::pair<const ColumnCheck*, const RunCheck*> first_departure() const;
 };
 
 /// A setting that runs are made with: a number, or a choice that has another value.
