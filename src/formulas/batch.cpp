@@ -153,17 +153,6 @@ class Batch {
   }
 };
 
-// By place in the graph.
-std::vector<bool> needed_for(const Array& formula) {
-  std::vector<bool> needed(formula.place + 1);
-  needed[formula.place] = true;
-  for (std::size_t k = formula.place + 1; k-- > 0;) {
-    if (!needed[k]) continue;
-    for (const std::size_t input : formula.graph->node(k).inputs) needed[input] = true;
-  }
-  return needed;
-}
-
 }  // namespace
 }  // namespace batch_cpp
 
@@ -173,7 +162,7 @@ Array over_batch(const Array& formula, const std::vector<Samples>& samples) {
   for (const Samples& s : samples) made.emplace(s.variable.place, s.values);
   if (samples.empty()) return formula;
   const batch_cpp::Batch batch(samples.front().values.shape().front());
-  const std::vector<bool> needed = batch_cpp::needed_for(formula);
+  const std::vector<bool> needed = needed_for({formula});
   for (std::size_t k = 0; k <= formula.place; ++k) {
     if (!needed[k] || made.contains(k)) continue;
     std::vector<batch_cpp::Argument> arguments;
@@ -188,42 +177,6 @@ Array over_batch(const Array& formula, const std::vector<Samples>& samples) {
   }
   const auto found = made.find(formula.place);
   return found == made.end() ? formula : found->second;
-}
-
-Array expected(const Array& formula, const std::vector<FiniteDraw>& draws, Index most) {
-  Graph& graph = *formula.graph;
-  std::vector<FiniteDraw> read;
-  double combinations = 1;
-  const std::vector<bool> needed = batch_cpp::needed_for(formula);
-  for (const FiniteDraw& draw : draws) {
-    if (draw.variable.place > formula.place || !needed[draw.variable.place]) continue;
-    read.push_back(draw);
-    combinations *= static_cast<double>(draw.values.shape().front().extent);
-  }
-  if (read.empty()) return formula;
-  if (combinations > static_cast<double>(most)) {
-    throw InputError(fmt::format("the draws have {:.3g} values together; at most {} are enumerated",
-                                 combinations, most));
-  }
-  // The first draw changes slowest.
-  const Dimension batch{static_cast<Index>(combinations), {}};
-  const Array places = graph.arange(batch);
-  auto left = batch.extent;
-  std::vector<Samples> samples;
-  Array weight = graph.constant(1);
-  for (const FiniteDraw& draw : read) {
-    const Index count = draw.values.shape().front().extent;
-    left /= count;
-    const Array value =
-        apply("mod", {apply("floor_divide", {places, places.number(left)}), places.number(count)});
-    const bool single = read.size() == 1;
-    samples.push_back({draw.variable, single ? draw.values : take(draw.values, value)});
-    weight = weight * (single ? draw.probabilities : take(draw.probabilities, value));
-  }
-  const Array values = over_batch(formula, samples);
-  std::string axes;
-  for (Index k = 1; k < values.rank(); ++k) axes += static_cast<char>('a' + k);
-  return einsum("a,a" + axes + "->" + axes, {weight, values});
 }
 
 }  // namespace popgrad::formulas

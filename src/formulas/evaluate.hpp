@@ -286,19 +286,10 @@ struct Evaluator<T>::Tape {
 
   void build(const std::vector<Array>& given, const std::vector<std::string>& steady) {
     graph = given.front().graph;
-    std::size_t end = 0;
-    for (const Array& a : given) {
-      ends.push_back(a.place);
-      end = std::max(end, a.place + 1);
-    }
-    std::vector<bool> wanted(end);
-    for (const Array& a : given) wanted[a.place] = true;
-    for (std::size_t k = end; k-- > 0;) {
-      if (!wanted[k]) continue;
-      for (const std::size_t input : graph->node(k).inputs) wanted[input] = true;
-    }
-    for (std::size_t k = 0; k < end; ++k) {
-      if (!wanted[k]) continue;
+    for (const Array& a : given) ends.push_back(a.place);
+    const std::vector<bool> needed = needed_for(given);
+    for (std::size_t k = 0; k < needed.size(); ++k) {
+      if (!needed[k]) continue;
       const GraphNode& node = graph->node(k);
       Stage stage = Stage::constant;
       for (const std::size_t input : node.inputs) stage = std::max(stage, stages.at(input));

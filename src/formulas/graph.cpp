@@ -237,6 +237,18 @@ const Rational* constant_value(const Array& a) {
   return a.is("constant") ? &a.node().value : nullptr;
 }
 
+std::vector<bool> needed_for(const std::vector<Array>& outputs) {
+  std::size_t end = 0;
+  for (const Array& output : outputs) end = std::max(end, output.place + 1);
+  std::vector<bool> needed(end);
+  for (const Array& output : outputs) needed[output.place] = true;
+  for (std::size_t k = end; k-- > 0;) {
+    if (!needed[k]) continue;
+    for (const std::size_t input : outputs.front().graph->node(k).inputs) needed[input] = true;
+  }
+  return needed;
+}
+
 Index whole_number(const Array& a) {
   const Rational value = a.node().type == Type::real ? Rational(1, 2) : known_value(a);
   if (denominator(value) != 1 || abs(value) > most_extent) {

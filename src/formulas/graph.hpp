@@ -143,6 +143,9 @@ Array solve(const Array& a, const Array& b);
 /// Eigenvalues of a symmetric matrix, ascending.
 Array eigvalsh(const Array& a);
 
+/// By place in the graph, up to the last of these arrays: what they are computed from, with themselves.
+std::vector<bool> needed_for(const std::vector<Array>& outputs);
+
 /// A constant whole number, sizes included. Throws InputError on anything else.
 Index whole_number(const Array& a);
 /// 0 at any size.

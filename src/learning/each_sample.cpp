@@ -153,8 +153,7 @@ OneSample::Block& OneSample::block(Index size) {
     outputs.push_back(each_sample_cpp::of_block(weight, drawn.samples, size));
   }
   Block block{each_sample_cpp::names_of(drawn.variables), each_sample_cpp::names_of(states),
-              formulas::Evaluator<double>(outputs, arrays_.steady_names<double>())};
-  set_parameters(block.evaluator, arrays_, parameters_);
+              prepared(outputs, arrays_, parameters_)};
   return blocks_.emplace(size, std::move(block)).first->second;
 }
 

@@ -116,14 +116,7 @@ std::optional<CalledLaw> called_law(
 }
 
 bool reads(const Array& formula, const Array& variable) {
-  if (variable.place > formula.place) return false;
-  std::vector<bool> needed(formula.place + 1);
-  needed[formula.place] = true;
-  for (std::size_t k = formula.place + 1; k-- > variable.place;) {
-    if (!needed[k]) continue;
-    for (const std::size_t input : formula.graph->node(k).inputs) needed[input] = true;
-  }
-  return needed[variable.place];
+  return variable.place <= formula.place && formulas::needed_for({formula})[variable.place];
 }
 
 std::vector<Draw> read_draws(const Array& formula, const std::vector<Draw>& draws) {

@@ -427,12 +427,7 @@ std::string LossArrays::no_gradient() const {
   static const std::set<std::string_view> jumping{"sign",    "floor",         "less",  "less_equal",
                                                   "greater", "greater_equal", "equal", "not_equal",
                                                   "argmax",  "stop_gradient"};
-  std::vector<bool> needed(loss.place + 1);
-  needed[loss.place] = true;
-  for (std::size_t k = loss.place + 1; k-- > 0;) {
-    if (!needed[k]) continue;
-    for (const std::size_t input : graph->node(k).inputs) needed[input] = true;
-  }
+  const std::vector<bool> needed = formulas::needed_for({loss});
   for (std::size_t k = 0; k <= loss.place; ++k) {
     const formulas::GraphNode& node = graph->node(k);
     if (!needed[k] || !jumping.contains(node.operation->name)) continue;
@@ -451,14 +446,9 @@ template <class T>
 std::vector<std::vector<T>> parameter_values(const LossArrays& arrays) {
   std::vector<std::vector<T>> values;
   for (const ParameterArray& p : arrays.parameters) {
-    std::vector<T>& numbers = values.emplace_back();
+    std::vector<T> numbers;
     if (p.formula) {
-      formulas::Evaluator<T> evaluator({*p.formula}, arrays.steady_names<T>());
-      std::vector<std::vector<T>> before(values.begin(), values.end() - 1);
-      set_parameters(evaluator, arrays, before);
-      evaluator.run();
-      evaluator.require_defined();
-      numbers.assign(evaluator.output(0).begin(), evaluator.output(0).end());
+      numbers = evaluated(*p.formula, arrays, values);
     } else {
       for (const std::string& text : p.numbers) {
         if constexpr (std::is_same_v<T, Dual<double>>) {
@@ -473,6 +463,7 @@ std::vector<std::vector<T>> parameter_values(const LossArrays& arrays) {
       throw InputError(
           fmt::format("{}: {} must be {}", p.variable.node().text, to_double(x), rule_of(p.range)));
     }
+    values.push_back(std::move(numbers));
   }
   return values;
 }

@@ -75,6 +75,25 @@ template <class T>
 void set_parameters(formulas::Evaluator<T>& evaluator, const LossArrays& arrays,
                     const std::vector<std::vector<T>>& values);
 
+/// Of these outputs, prepared with the numbers of the parameters.
+template <class T>
+formulas::Evaluator<T> prepared(const std::vector<Array>& outputs, const LossArrays& arrays,
+                                const std::vector<std::vector<T>>& values) {
+  formulas::Evaluator<T> evaluator(outputs, arrays.steady_names<T>());
+  set_parameters(evaluator, arrays, values);
+  return evaluator;
+}
+
+/// Entries of a formula of the parameters. Throws InputError where one is no finite number.
+template <class T>
+std::vector<T> evaluated(const Array& formula, const LossArrays& arrays,
+                         const std::vector<std::vector<T>>& values) {
+  formulas::Evaluator<T> evaluator = prepared({formula}, arrays, values);
+  evaluator.run();
+  evaluator.require_defined();
+  return {evaluator.output(0).begin(), evaluator.output(0).end()};
+}
+
 /// "NAME: WHERE: REASON", for a mistake in an entry.
 [[noreturn]] void reject_entry(const std::string& model, const std::string& entry,
                                const std::string& reason);

@@ -12,22 +12,6 @@
 #include "popgrad/scalars/real.hpp"
 
 namespace popgrad::learning {
-namespace loss_rung_cpp {
-namespace {
-
-template <class T>
-std::vector<T> evaluated(const Array& formula, const LossArrays& arrays,
-                         const std::vector<std::vector<T>>& parameters) {
-  formulas::Evaluator<T> evaluator({formula}, arrays.steady_names<T>());
-  set_parameters(evaluator, arrays, parameters);
-  evaluator.run();
-  evaluator.require_defined();
-  return {evaluator.output(0).begin(), evaluator.output(0).end()};
-}
-
-}  // namespace
-}  // namespace loss_rung_cpp
-
 ExpectedLoss::ExpectedLoss(LossArrays& arrays, const SampleLoss& written)
     : summed(arrays.graph->constant(0)) {
   for (const Array& part : arrays.parts()) {
@@ -76,16 +60,12 @@ LossRung<T>::Parts::Parts(const LossInstance& instance)
       rates(dimension) {
   Index i = 0;
   for (const StateArray& s : arrays.states) {
-    for (const T& rate : loss_rung_cpp::evaluated(s.rate, arrays, parameters)) rates[i++] = rate;
+    for (const T& rate : evaluated(s.rate, arrays, parameters)) rates[i++] = rate;
   }
-  const std::vector<std::string> steady = arrays.steady_names<T>();
-  std::vector<Array> slopes = gradient(expected.summed, arrays.state_variables());
-  summed.emplace(slopes, steady);
-  set_parameters(*summed, arrays, parameters);
+  summed = prepared(gradient(expected.summed, arrays.state_variables()), arrays, parameters);
   std::vector<Array> shown{expected.summed};
   for (const ObservableArray& o : arrays.observables) shown.push_back(o.array);
-  observables.emplace(shown, steady);
-  set_parameters(*observables, arrays, parameters);
+  observables = prepared(shown, arrays, parameters);
   if (expected.sampled) stored.emplace(arrays, *expected.sampled, expected.draws, parameters);
   if constexpr (std::same_as<T, double>) {
     const std::vector<Draw> draws = read_draws(arrays.loss, arrays.draws);

@@ -97,8 +97,7 @@ DrawSampler::DrawSampler(const LossArrays& arrays, std::vector<Draw> draws,
     if (!draw.probabilities || sample_draws_cpp::is_conditional(draw, draws_)) continue;
     const Array p =
         draw.law == Law::categorical ? scan("cumsum", *draw.probabilities, 0) : *draw.probabilities;
-    formulas::Evaluator<double> evaluator({p}, arrays.steady_names<double>());
-    set_parameters(evaluator, arrays, parameters);
+    formulas::Evaluator<double> evaluator = prepared({p}, arrays, parameters);
     evaluator.run();
     cumulative_[k].assign(evaluator.output(0).begin(), evaluator.output(0).end());
     if (draw.law == Law::categorical) cumulative_[k].back() = 1;
@@ -165,8 +164,7 @@ void require_probabilities(const SampleLoss& written, const LossArrays& arrays,
     if (combinations > sample_draws_cpp::most_checked) continue;
     const Index own = draw.law == Law::categorical ? draw.categories : 1;
     for (const Draw& other : others) p = over_batch(p, {{other.variable, all_values(other)}});
-    formulas::Evaluator<double> evaluator({p}, arrays.steady_names<double>());
-    set_parameters(evaluator, arrays, parameters);
+    formulas::Evaluator<double> evaluator = prepared({p}, arrays, parameters);
     evaluator.run();
     const std::span<const double> values = evaluator.output(0);
     for (std::size_t i = 0; i < values.size(); i += static_cast<std::size_t>(own)) {
