@@ -6,6 +6,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "judging/escaped_runs.hpp"
 #include "popgrad/judging/compare.hpp"
 #include "popgrad/statistics/statistics.hpp"
 
@@ -172,7 +173,9 @@ std::pair<const ColumnCheck*, const RunCheck*> CrossCheck::first_departure() con
   return first;
 }
 
-bool CrossCheck::consistent() const { return first_departure().first == nullptr; }
+bool CrossCheck::consistent() const {
+  return first_departure().first == nullptr && !escaped.departs;
+}
 
 std::optional<double> prediction_ends(const std::vector<Trajectory<double>>& second,
                                       const std::vector<Trajectory<double>>& first,
@@ -189,11 +192,11 @@ std::optional<double> prediction_ends(const std::vector<Trajectory<double>>& sec
   return times[end];
 }
 
-CrossCheck cross_check(const std::vector<RecordedRun>& recorded,
-                       const std::vector<Trajectory<double>>& ensemble,
-                       const Trajectory<double>* centre, const CrossCheckRequest& request) {
-  if (ensemble.size() < 3) throw std::invalid_argument("cross_check: needs an ensemble of >= 3");
-  if (recorded.empty()) throw std::invalid_argument("cross_check: there is no recorded run");
+namespace {
+
+CrossCheck check_of(const std::vector<RecordedRun>& recorded,
+                    const std::vector<Trajectory<double>>& ensemble,
+                    const Trajectory<double>* centre, const CrossCheckRequest& request) {
   CrossCheck result;
   std::vector<Yardstick> yardsticks;
   std::vector<double> own_largest(ensemble.size(), 0.0);
@@ -265,6 +268,26 @@ CrossCheck cross_check(const std::vector<RecordedRun>& recorded,
     result.runs.push_back(std::move(check));
   }
   result.root_mean_square = std::sqrt(squares / std::max(1.0, result.looks));
+  return result;
+}
+
+}  // namespace
+
+CrossCheck cross_check(const std::vector<RecordedRun>& recorded,
+                       const std::vector<Trajectory<double>>& ensemble,
+                       const Trajectory<double>* centre, const CrossCheckRequest& request) {
+  if (ensemble.size() < 3) throw std::invalid_argument("cross_check: needs an ensemble of >= 3");
+  if (recorded.empty()) throw std::invalid_argument("cross_check: there is no recorded run");
+  // Tails of a predicted law are known.
+  if (request.predicted != nullptr) return check_of(recorded, ensemble, centre, request);
+  const Escapes run = escapes(recorded, ensemble, request.resolution, request.false_alarm);
+  if (run.found.own == 0) return check_of(recorded, ensemble, centre, request);
+  std::vector<Trajectory<double>> compared;
+  for (std::size_t r = 0; r < ensemble.size(); ++r) {
+    if (run.found.recorded > 0 || !run.own[r]) compared.push_back(ensemble[r]);
+  }
+  CrossCheck result = check_of(recorded, compared, centre, request);
+  result.escaped = run.found;
   return result;
 }
 

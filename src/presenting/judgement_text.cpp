@@ -152,6 +152,26 @@ std::string text_of_fits(const std::vector<FittedSetting>& fits) {
   return text;
 }
 
+std::string count_of_escapes(const Judgement& judgement) {
+  const EscapedRuns& escaped = judgement.rows.escaped;
+  return fmt::format(
+      "{} of {:g} recorded runs and {} of {} sampled ones leave all others ({}, t = {:.6g})",
+      escaped.recorded, judgement.recorded_runs, escaped.own, judgement.own_runs, escaped.column,
+      escaped.time);
+}
+
+// What rows are compared with where own runs escape; else empty.
+std::string escapes_text(const Judgement& judgement) {
+  const EscapedRuns& escaped = judgement.rows.escaped;
+  if (escaped.own == 0) return {};
+  if (escaped.recorded > 0) {
+    return fmt::format("{}; rows are compared with all sampled ones, whose band is wide.\n",
+                       count_of_escapes(judgement));
+  }
+  return fmt::format("{}; rows are compared with the {} others.\n", count_of_escapes(judgement),
+                     judgement.own_runs - escaped.own);
+}
+
 // The test that departs most, by its share of its bound.
 std::string departure_of(const Judgement& judgement) {
   std::string what = "the scatter between runs is not that of the batch size";
@@ -248,6 +268,15 @@ Value run_records(const CrossCheck& check) {
   return runs;
 }
 
+Value escape_record(const EscapedRuns& escaped) {
+  if (escaped.own == 0) return {};
+  return Record{{"sampled", static_cast<std::uint64_t>(escaped.own)},
+                {"recorded", static_cast<std::uint64_t>(escaped.recorded)},
+                {"observable", escaped.column},
+                {"time", escaped.time},
+                {"chance", escaped.chance}};
+}
+
 Value unseen_records(const Judgement& judgement) {
   Value::List unseen;
   for (const SettingTest& test : judgement.unseen) {
@@ -281,13 +310,28 @@ Value setting_records(const Judgement& judgement) {
   return settings;
 }
 
-}  // namespace
+std::string departure_text(const Judgement& judgement) {
+  if (judgement.rows.first_departure().first != nullptr) {
+    return first_departure(judgement.rows, !judgement.readings.empty());
+  }
+  if (judgement.rows.escaped.departs) {
+    return fmt::format("{}, a chance of {:.2g}", count_of_escapes(judgement),
+                       judgement.rows.escaped.chance);
+  }
+  return departure_of(judgement);
+}
 
-std::string judgement_summary(const Judgement& judgement, const std::string& rung) {
+std::string verdict_text(const Judgement& judgement, const std::string& rung) {
   std::string made = fmt::format("at learning rate {:g}", judgement.learning_rate);
   if (judgement.assumed_batch > 0) made += fmt::format(" and batch {:g}", judgement.assumed_batch);
   const std::string runs = runs_in_words(judgement.recorded_runs);
   const bool one = judgement.recorded_runs == 1;
+  if (judgement.blind() && judgement.rows.escaped.recorded > 0) {
+    return fmt::format(
+        "verdict: inconclusive\n{} against {} {}: too few to show whether recorded runs escape as "
+        "often as sampled ones; raise --runs.\n",
+        runs, rung, made);
+  }
   if (judgement.blind()) {
     return fmt::format(
         "verdict: inconclusive\n{} show{} no departure from {} {}, but a learning rate off by a "
@@ -300,11 +344,14 @@ std::string judgement_summary(const Judgement& judgement, const std::string& run
                        one ? "s" : "", rung, made, noticed_text(judgement));
   }
   return fmt::format("verdict: NOT consistent with {}\n{} depart{} from {} {}: {}.{}\n", rung, runs,
-                     one ? "s" : "", rung, made,
-                     judgement.rows.consistent()
-                         ? departure_of(judgement)
-                         : first_departure(judgement.rows, !judgement.readings.empty()),
+                     one ? "s" : "", rung, made, departure_text(judgement),
                      explanation_text(judgement));
+}
+
+}  // namespace
+
+std::string judgement_summary(const Judgement& judgement, const std::string& rung) {
+  return verdict_text(judgement, rung) + escapes_text(judgement);
 }
 
 std::string judgement_text(const Judgement& judgement, bool details) {
@@ -345,6 +392,7 @@ Record as_record(const Judgement& judgement) {
               {"weights", judgement.predicted_weights ? "predicted" : "estimated"},
               {"band", judgement.rows.bound},
               {"looks", judgement.rows.looks},
+              {"escaped", escape_record(judgement.rows.escaped)},
               {"runs", run_records(judgement.rows)},
               {"settings", setting_records(judgement)},
               {"unseen", unseen_records(judgement)}};

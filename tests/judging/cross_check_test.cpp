@@ -194,4 +194,75 @@ TEST_CASE("numbers that end are a departure where numbers are expected", "[cross
   CHECK(cross_check({run}, own, nullptr, request).consistent());
 }
 
+TEST_CASE("runs that escape are set aside, and those recorded that do are counted",
+          "[cross-check]") {
+  const auto escaping = [](Trajectory<double> run) {
+    for (std::size_t k = 20; k < run.rows.size(); ++k) run.rows[k][0] += 500;
+    return run;
+  };
+  auto own = ensemble(1, 64);
+  const RecordedRun sound = as_recorded(noise_run(40'000, 0.1));
+  const CrossCheck without = cross_check({sound}, own, nullptr, {});
+  CHECK(without.escaped.own == 0);
+  own[10] = escaping(own[10]);
+  const CrossCheck aside = cross_check({sound}, own, nullptr, {});
+  CHECK(aside.escaped.own == 1);
+  CHECK(aside.escaped.recorded == 0);
+  CHECK(aside.escaped.chance == 1);
+  CHECK(aside.escaped.column == "x");
+  CHECK(aside.escaped.time >= 20);
+  CHECK(aside.consistent());
+  CHECK(aside.bound == Approx(without.bound).epsilon(0.1));
+  // A shift of 7 deviations at a row, which the deviation of all 64 runs, 62, hides.
+  RecordedRun shifted = sound;
+  shifted.values[0][30] += 7 * std::sqrt(30.0);
+  CHECK_FALSE(cross_check({shifted}, own, nullptr, {}).consistent());
+
+  // One of three recorded runs among two of 67: 1 - 64 63 / (67 66). Three of four: 64 / (67 66 65 64 / 24).
+  std::vector<RecordedRun> recorded;
+  for (std::uint64_t k = 0; k < 3; ++k) recorded.push_back(as_recorded(noise_run(41'000 + k, 0.1)));
+  const RecordedRun escaped = as_recorded(escaping(noise_run(40'001, 0.1)));
+  recorded[1] = escaped;
+  const CrossCheck one = cross_check(recorded, own, nullptr, {});
+  CHECK(one.escaped.recorded == 1);
+  CHECK(one.escaped.chance == Approx(1 - 64.0 * 63 / (67.0 * 66)).epsilon(1e-10));
+  CHECK(one.consistent());
+  recorded = {escaped, as_recorded(escaping(noise_run(40'002, 0.1))),
+              as_recorded(escaping(noise_run(40'003, 0.1)))};
+  const CrossCheck all = cross_check(recorded, own, nullptr, {});
+  CHECK(all.escaped.recorded == 3);
+  CHECK(all.escaped.chance == Approx(64 * 24 / (67.0 * 66 * 65 * 64)).epsilon(1e-10));
+  CHECK(all.escaped.departs);
+  CHECK_FALSE(all.consistent());
+}
+
+TEST_CASE("setting escaped runs aside makes no false alarms", "[cross-check]") {
+  // One run in twenty escapes, own or recorded.
+  const auto run_of = [](std::uint64_t seed) {
+    Trajectory<double> run = noise_run(seed, 0.1);
+    Stream stream(seed, 8, 0);
+    if (stream.uniform() > 0.05) return run;
+    for (std::size_t k = 20; k < run.rows.size(); ++k) run.rows[k][0] += 500;
+    return run;
+  };
+  CrossCheckRequest request;
+  request.false_alarm = 0.05;
+  int outside = 0, aside = 0;
+  constexpr int trials = 400;
+  for (std::uint64_t trial = 0; trial < trials; ++trial) {
+    std::vector<Trajectory<double>> own;
+    for (std::uint64_t r = 0; r < 40; ++r) own.push_back(run_of(100'000 + 64 * trial + r));
+    std::vector<RecordedRun> recorded;
+    for (std::uint64_t r = 40; r < 43; ++r) {
+      recorded.push_back(as_recorded(run_of(100'000 + 64 * trial + r)));
+    }
+    const CrossCheck check = cross_check(recorded, own, nullptr, request);
+    if (check.escaped.own > 0) ++aside;
+    if (!check.consistent()) ++outside;
+  }
+  CAPTURE(outside, aside);
+  CHECK(aside > trials / 2);
+  CHECK(outside <= 0.05 * trials + 3 * std::sqrt(0.05 * 0.95 * trials));
+}
+
 }  // namespace cross_check_test

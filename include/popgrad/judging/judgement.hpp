@@ -29,6 +29,15 @@ struct RunCheck {
   [[nodiscard]] const ColumnCheck* first_departure() const;
 };
 
+/// Runs that leave all others of an ensemble and a log together, at most a tenth of them.
+struct EscapedRuns {
+  std::size_t own = 0, recorded = 0;
+  std::string column;  ///< in which the run that goes furthest does
+  double time = 0;     ///< at which
+  double chance = 1;   ///< under one law, of as many recorded ones or more among all of them
+  bool departs = false;
+};
+
 struct CrossCheck {
   double student_bound = 0;  ///< for all looks at once
   double tail_bound = 0;     ///< from the largest deviations of the ensemble's runs
@@ -36,6 +45,8 @@ struct CrossCheck {
   double bound = 0;          ///< the larger of the two bounds: the half width of the band
   double looks = 0;          ///< times x observables x runs
   std::vector<RunCheck> runs;
+  /// Where own runs escape: if no recorded one does, bounds and deviations are of the other own runs.
+  EscapedRuns escaped;
   double root_mean_square = 0;  ///< over all: how well the rung explains the runs; 1 is perfect
   [[nodiscard]] bool consistent() const;
   /// The earliest departure over runs and columns, and its run; both null if there is none.
@@ -125,7 +136,8 @@ struct Judgement {
   bool fits_interrupted = false;
 
   [[nodiscard]] bool consistent() const;
-  /// Nothing departs, but neither would it with a learning rate that is a tenth off.
+  /// Nothing departs, but neither would it with a learning rate that is a tenth off; or recorded runs escape, and
+  /// so do sampled ones, too few to say whether as often.
   [[nodiscard]] bool blind() const;
 };
 
