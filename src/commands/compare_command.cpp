@@ -271,6 +271,10 @@ Action add_compare(CommandLine& app, const Invocation& call) {
       "--fresh-starts", options->fresh_starts,
       "draw the start of every run of the ensemble anew, for recorded runs with random starts");
   command->add_flag(
+      "--averaged", options->averaged,
+      "the recorded batch_loss is its mean over the steps since the row before, in units of the "
+      "loss (at step 0 that of the first minibatch), as trainers log it");
+  command->add_flag(
       "--ensemble", options->ensemble,
       "judge by sampled runs (64, or --runs, which implies this) even where the law of a run "
       "is predicted");
@@ -289,6 +293,9 @@ Action add_compare(CommandLine& app, const Invocation& call) {
     apply_config(*command, *options->common);
     if (options->second.empty() == options->with.empty()) {
       throw InputError("popgrad compare: give either a second rung or --with FILE");
+    }
+    if (options->averaged && (options->with.empty() || options->clock.empty())) {
+      throw InputError("popgrad compare: --averaged is of recorded runs: give --with and --clock");
     }
     return options->with.empty() ? compare_rungs(*command, *options, call)
                                  : compare_with_recorded(*command, *options, call);

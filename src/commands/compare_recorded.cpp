@@ -279,6 +279,24 @@ void require_rate_of_clock(const std::vector<RecordedRun>& recorded, const std::
   }
 }
 
+// An average since the row before needs every row, and has no other column.
+void require_averages(const std::vector<RecordedRun>& recorded) {
+  for (const RecordedRun& run : recorded) {
+    const auto at = std::find(run.columns.begin(), run.columns.end(), batch_loss_column);
+    if (at == run.columns.end()) {
+      throw InputError(
+          "popgrad compare: --averaged is of the column batch_loss; give --map batch_loss=COLUMN");
+    }
+    const Gaps& gaps = run.gaps[static_cast<std::size_t>(at - run.columns.begin())];
+    if (gaps.missing > 0 && !gaps.diverged) {
+      throw InputError(
+          fmt::format("popgrad compare: --averaged: {} has {} rows without batch_loss; give only "
+                      "rows that have it, all of them",
+                      run.label, gaps.missing));
+    }
+  }
+}
+
 // What the band is, and whether the expected fluctuation is predicted or sampled.
 std::string band_text(const Judging& j, const RungInfo& sampled, const RunJudge& judge) {
   const Judgement& made = judge.judgement();
@@ -322,6 +340,7 @@ JudgeRequest request_of(const Judging& j, const RungInfo& sampled,
   request.resolution = j.options.resolution;
   request.suspects = j.options.suspects;
   request.fresh_starts = j.options.fresh_starts;
+  request.averaged_batch_loss = j.options.averaged;
   request.ensemble = j.options.ensemble;
   request.fit = !j.options.no_fit;
   request.events = !j.common.no_events;
@@ -451,6 +470,13 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
   // Steps and batch say how the recorded run was made, whatever the rung is.
   check_meaning(command, sampled);
   require_setting(common);
+  if (options.averaged) {
+    if (info.name != sampled.name) {
+      throw InputError(
+          fmt::format("popgrad compare: --averaged is of samples; judge by {}", sampled.name));
+    }
+    require_averages(recorded);
+  }
   const double eta = from_text<double>(common.step_size);
   require_rate(recorded, eta, options.resolution);
   require_rate_of_clock(recorded, options.clock, eta, options.resolution);

@@ -212,8 +212,9 @@ struct RunJudge::State {
     WalkRequest steps = steps_of(sampled);
     steps.first_run = static_cast<std::uint32_t>(ensemble.size());
     steps.runs = std::min(runs, steps.runs) - steps.first_run;
-    std::vector<Trajectory<double>> further = uninterrupted(runs_of_walk(
-        request.model, sampled, request.parameters, steps, {false, request.fresh_starts}, report));
+    std::vector<Trajectory<double>> further = uninterrupted(
+        runs_of_walk(request.model, sampled, request.parameters, steps,
+                     {false, request.fresh_starts, request.averaged_batch_loss}, report));
     require_ends(further);
     std::move(further.begin(), further.end(), std::back_inserter(ensemble));
   }
@@ -228,7 +229,7 @@ struct RunJudge::State {
     std::vector<Trajectory<double>> runs;
     if (walks(info)) {
       runs = runs_of_walk(request.model, info, request.parameters, steps_of(info),
-                          {events, request.fresh_starts}, report);
+                          {events, request.fresh_starts, request.averaged_batch_loss}, report);
     } else {
       SolveRequest<double> flow = flow_request();
       flow.find_events = events;
@@ -254,9 +255,11 @@ struct RunJudge::State {
     }
     for (OtherReading& reading :
          other_readings({runs, means, judgement.rows, request.model, sampled, request.parameters,
-                         request.steps.step_size, static_cast<double>(request.steps.batch)})) {
+                         request.steps.step_size, static_cast<double>(request.steps.batch),
+                         request.averaged_batch_loss})) {
       JudgeRequest other = request;
       other.fit = false;
+      other.averaged_batch_loss = reading.averaged_batch_loss.value_or(request.averaged_batch_loss);
       try {
         const RunJudge judge(std::move(other), std::move(reading.runs), report);
         const CrossCheck& rows = judge.judgement().rows;
@@ -309,6 +312,7 @@ RunJudge::RunJudge(JudgeRequest request, std::vector<RecordedRun> recorded,
                       share_of_levels * asked.level,
                       asked.resolution,
                       asked.fresh_starts,
+                      asked.averaged_batch_loss,
                       !asked.ensemble},
       s.recorded, s.report);
   const PredictedRuns* const predicted = s.whole->predicted_runs();

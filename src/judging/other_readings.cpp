@@ -161,19 +161,35 @@ std::optional<OtherReading> a_step_off(const ReadingRequest& request, bool later
 
 // ---- the loss -------------------------------------------------------------------------------
 
-std::optional<OtherReading> as_batch_loss(const ReadingRequest& request) {
+bool is_logged(const ReadingRequest& request, std::string_view name) {
   const std::vector<std::string>& columns = request.recorded.front().columns;
-  const auto has = [&](std::string_view name) {
-    return std::find(columns.begin(), columns.end(), name) != columns.end();
-  };
-  if (!has(loss_column) || has(batch_loss_column)) return std::nullopt;
-  OtherReading made{"`loss` being that of the minibatch before its step (--map batch_loss=COLUMN)",
-                    request.recorded, batch_loss_column};
+  return std::find(columns.begin(), columns.end(), name) != columns.end();
+}
+
+std::optional<OtherReading> as_batch_loss(const ReadingRequest& request, bool averaged) {
+  if (!is_logged(request, loss_column) || is_logged(request, batch_loss_column)) {
+    return std::nullopt;
+  }
+  OtherReading made{
+      averaged ? "`loss` being that of minibatches averaged over the steps since the row before "
+                 "(--map batch_loss=COLUMN --averaged)"
+               : "`loss` being that of the minibatch before its step (--map batch_loss=COLUMN)",
+      request.recorded, batch_loss_column, averaged};
   for (RecordedRun& run : made.runs) {
     std::replace(run.columns.begin(), run.columns.end(), std::string(loss_column),
                  std::string(batch_loss_column));
   }
   return made;
+}
+
+std::optional<OtherReading> averaged_otherwise(const ReadingRequest& request) {
+  if (!is_logged(request, batch_loss_column)) return std::nullopt;
+  return OtherReading{request.averaged_batch_loss
+                          ? "`batch_loss` being of one minibatch, not averaged over the steps "
+                            "since the row before (without --averaged)"
+                          : "`batch_loss` being averaged over the steps since the row before, not "
+                            "of one minibatch (--averaged)",
+                      request.recorded, batch_loss_column, !request.averaged_batch_loss};
 }
 
 }  // namespace
@@ -188,7 +204,8 @@ std::vector<OtherReading> other_readings(const ReadingRequest& request) {
   std::vector<OtherReading> made;
   for (std::optional<OtherReading>& reading :
        std::array{with_units(request), counted_in_steps(request), a_step_off(request, true),
-                  as_batch_loss(request), a_step_off(request, false)}) {
+                  as_batch_loss(request, false), as_batch_loss(request, true),
+                  averaged_otherwise(request), a_step_off(request, false)}) {
     if (reading) made.push_back(std::move(*reading));
   }
   return made;

@@ -379,8 +379,9 @@ std::vector<Trajectory<double>> WholeRuns::simulate(const Suspect& suspect, doub
   auto [steps, parameters, batch] = setting_with(request_.claimed, suspect, value);
   steps.runs = runs;
   steps.first_run = first_run;
-  return uninterrupted(runs_of_walk(request_.claimed.model, request_.claimed.sampled, parameters,
-                                    steps, {false, request_.fresh_starts}, report));
+  return uninterrupted(
+      runs_of_walk(request_.claimed.model, request_.claimed.sampled, parameters, steps,
+                   {false, request_.fresh_starts, request_.averaged_batch_loss}, report));
 }
 
 Vector<double> WholeRuns::shift_by(const Suspect& suspect, const Report& report) const {

@@ -25,6 +25,7 @@ struct WholeRunRequest {
   double false_alarm_levels = 1e-4;   ///< of all levels of observables
   double resolution = 1e-6;
   bool fresh_starts = false;
+  bool averaged_batch_loss = false;
   bool predict = true;  ///< where that holds; else all runs are sampled
 };
 

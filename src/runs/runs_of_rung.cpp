@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "popgrad/base/error.hpp"
@@ -13,10 +14,43 @@
 #include "popgrad/rungs/rung.hpp"
 
 namespace popgrad {
+namespace {
+
+// Of a run that has a row for each step from 0, those at `steps`.
+void average_batch_loss(Trajectory<double>& run, const std::vector<std::uint64_t>& steps) {
+  std::vector<double> times;
+  std::vector<std::vector<double>> rows;
+  std::uint64_t begin = 0;
+  for (const std::uint64_t step : steps) {
+    if (step >= run.rows.size()) break;
+    const std::uint64_t end = std::max<std::uint64_t>(step, begin + 1);
+    double sum = 0;
+    for (std::uint64_t k = begin; k < end; ++k) sum += run.rows[k].back();
+    times.push_back(run.t[step]);
+    rows.push_back(run.rows[step]);
+    rows.back().back() = sum / static_cast<double>(end - begin);
+    begin = step;
+  }
+  run.t = std::move(times);
+  run.rows = std::move(rows);
+}
+
+}  // namespace
 
 std::vector<Trajectory<double>> runs_of_walk(const Model& model, const RungInfo& info,
                                              const Parameters& parameters, WalkRequest request,
                                              const RunChoices& choices, const Report& report) {
+  if (choices.averaged_batch_loss && request.batch_loss) {
+    const std::vector<std::uint64_t> asked = std::move(request.save_steps);
+    request.save_steps.resize(request.steps + 1);
+    std::iota(request.save_steps.begin(), request.save_steps.end(), std::uint64_t{0});
+    RunChoices each_step = choices;
+    each_step.averaged_batch_loss = false;
+    std::vector<Trajectory<double>> runs =
+        runs_of_walk(model, info, parameters, std::move(request), each_step, report);
+    for (Trajectory<double>& run : runs) average_batch_loss(run, asked);
+    return runs;
+  }
   if (!choices.fresh_starts) {
     const Walker walker = walker_of(model, info, parameters, request.seed, request);
     if (!choices.events) return produce_walks(walker, request, {}, report);

@@ -173,6 +173,31 @@ TEST_CASE("recorded runs: each recipe of the page ends in a verdict", "[cli][rec
   CHECK(recipes == 5);
 }
 
+// A log of averages and one of single minibatches, neither made by a rung here.
+TEST_CASE("recorded runs: a loss averaged since the row before is told from that of one minibatch",
+          "[cli][recorded][averaged]") {
+  const std::string folder = places::sources() + "/tests/recorded/";
+  const auto judged = [&](const std::string& file, const std::string& more) {
+    return run_popgrad(
+        "compare joma sgd -q --no-ladder --no-events --eta 0.1 --batch 8 --runs 32 "
+        "--instance " +
+        folder + "joma.json --clock '0.1*step' --with " + folder + "formats/" + file + " " + more);
+  };
+  const std::string trainer = "trainer_state.json", loop = "loop.jsonl";
+  const std::string single = "--map batch_loss=batch_loss ", mean = "--map batch_loss=loss ";
+  CHECK(judged(trainer, mean + "--averaged").status != 1);
+  CHECK(judged(loop, single).status != 1);
+  const Answer averages = judged(trainer, mean);
+  CHECK(averages.status == 1);
+  CHECK_THAT(averages.out, Catch::Contains("not of one minibatch (--averaged)"));
+  const Answer singles = judged(loop, single + "--averaged");
+  CHECK(singles.status == 1);
+  CHECK_THAT(singles.out, Catch::Contains("(without --averaged)"));
+  const Answer none = judged(loop, "--map attention_entropy=attn_ent --averaged");
+  CHECK(none.status == 2);
+  CHECK_THAT(none.out, Catch::Contains("--averaged is of the column batch_loss"));
+}
+
 TEST_CASE("recorded runs: formula for the clock, several files, tables and pictures",
           "[cli][recorded]") {
   const Folder folder;

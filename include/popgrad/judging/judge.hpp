@@ -31,9 +31,11 @@ struct JudgeRequest {
   /// the level.
   std::vector<std::string> suspects = {};
   bool fresh_starts = false;  ///< every run of ours has a start of its own
-  bool ensemble = false;      ///< of sampled runs, even where a prediction would do
-  bool fit = true;            ///< of runs that depart, the settings that would explain them
-  bool events = true;         ///< of the rung that is judged
+  /// batch_loss was logged as its mean over the steps since the row before (at step 0, of the first minibatch).
+  bool averaged_batch_loss = false;
+  bool ensemble = false;  ///< of sampled runs, even where a prediction would do
+  bool fit = true;        ///< of runs that depart, the settings that would explain them
+  bool events = true;     ///< of the rung that is judged
   /// Method and tolerances of flows, for which these are 0 if the model's own are to be used.
   Method method = Method::automatic;
   double relative_tolerance = 0, absolute_tolerance = 0;
