@@ -12,6 +12,7 @@
 namespace popgrad::cli {
 
 struct Host;
+struct Results;
 
 /// What the program was called with, without its own name, and what it knows of.
 struct Invocation {
@@ -19,6 +20,7 @@ struct Invocation {
   Theories theories;
   std::string program = "popgrad";  ///< its own name, as in the lines that repeat an output
   const Host* host = nullptr;  ///< what stands around it; null: that of the caller's own command
+  Results* results = nullptr;  ///< what a program gets as values; null: only files
 };
 using Action = std::function<int()>;
 

@@ -126,7 +126,9 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
   if (stopped) {
     keep_common_rows(a, b);
     if (a.runs.front().t.empty()) throw Stopped{};
-  } else if (const int status = std::max(status_of(a.runs), status_of(b.runs)); status != success) {
+  } else if (const int status =
+                 std::max(status_of(a.runs, call.results), status_of(b.runs, call.results));
+             status != success) {
     return status;
   }
   const std::vector<double> times = a.runs.front().t;
@@ -207,7 +209,7 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
   }
   record.runs = {std::move(table)};
   if (!common.output.empty()) write_record(record, common.output, standard_output());
-  if (host().results != nullptr) host().results->run = std::move(record);
+  if (call.results != nullptr) call.results->run = std::move(record);
   if (!stopped && !budget_left_out) return success;
   if (budget_left_out) {
     fmt::print(standard_error(),

@@ -42,10 +42,10 @@ RunSide side_of(const CommonOptions& options, const RungInfo& info, const Parame
   return side;
 }
 
-int status_of(const std::vector<Trajectory<double>>& runs) {
+int status_of(const std::vector<Trajectory<double>>& runs, Results* results) {
   const std::string failure = failure_of(runs);
   if (failure.empty()) return success;
-  report_failure("popgrad: " + failure);
+  report_failure("popgrad: " + failure, results);
   return numerical_failure;
 }
 

@@ -46,8 +46,9 @@ WalkRequest walk_request_at(const CommonOptions& options, const RungInfo& info,
 RunSide side_of(const CommonOptions& options, const RungInfo& info, const Parameters& parameters,
                 const std::vector<Trajectory<double>>& runs);
 
-/// Exit status of runs; the first that did not reach its end is named on standard error.
-int status_of(const std::vector<Trajectory<double>>& runs);
+/// Exit status of runs; the first that did not reach its end is named on standard error, and in results
+/// if not null.
+int status_of(const std::vector<Trajectory<double>>& runs, Results* results);
 
 /// What options say of how runs are made.
 inline RunChoices choices_of(const CommonOptions& options) { return {!options.no_events}; }

@@ -404,7 +404,7 @@ int judge_runs(const Judging& j, std::vector<RecordedRun> recorded, Progress& ba
   const bool with_centre = !judge.own().empty();
   Trajectory<double> table = table_of(judge, with_centre ? &judge.own().front() : nullptr);
   if (!j.common.plot.empty()) draw_check(j, judge, table, call);
-  if (!j.common.output.empty() || host().results != nullptr) {
+  if (!j.common.output.empty() || call.results != nullptr) {
     RunRecord<double> record;
     record.model = j.model.name();
     record.rung = fmt::format("{} against {}", j.rung.name, fmt::join(j.options.with, ", "));
@@ -419,7 +419,7 @@ int judge_runs(const Judging& j, std::vector<RecordedRun> recorded, Progress& ba
     }
     record.runs = {std::move(table)};
     if (!j.common.output.empty()) write_record(record, j.common.output, standard_output());
-    if (host().results != nullptr) host().results->run = std::move(record);
+    if (call.results != nullptr) call.results->run = std::move(record);
   }
   if (unexamined.empty()) return status_of(made);
   fmt::print(standard_error(),
@@ -455,7 +455,7 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
     if (!common.save && common.save_at.empty()) common.save = 2001;
     const std::vector<Trajectory<double>> runs =
         uninterrupted(produce(common, model, info, parameters, {}, 1.0, report));
-    if (const int status = status_of(runs); status != success) return status;
+    if (const int status = status_of(runs, call.results); status != success) return status;
     fmt::print(standard_output(), "{} {} against {}: {} runs; {}\n", model.name(), info.name,
                fmt::join(options.with, ", "), recorded.size(),
                options.clock.empty()

@@ -104,8 +104,8 @@ int execute(const FalsifyOptions& o, const Invocation& call) {
     }
   }
   records.resize(done);
-  if (host().results != nullptr) {
-    host().results->document = document_of(records).dump();
+  if (call.results != nullptr) {
+    call.results->document = document_of(records).dump();
   }
   std::fputs(search_table(records, call.program).c_str(), standard_output());
   if (stopped) {

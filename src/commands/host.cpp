@@ -40,9 +40,8 @@ Host host_of_program() {
   return host;
 }
 
-void report_failure(const std::string& line) {
+void report_failure(const std::string& line, Results* results) {
   fmt::print(standard_error(), "{}\n", line);
-  Results* const results = host().results;
   if (results != nullptr && results->failure.empty()) results->failure = line;
 }
 

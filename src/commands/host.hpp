@@ -35,7 +35,6 @@ struct Host {
   /// any thread, one at a time.
   std::function<void(double, const std::string&, const std::string&)> progress;
   std::function<bool()> interrupted;  ///< empty: only by a signal
-  Results* results = nullptr;         ///< null: only files
   GivenFiles files;                   ///< in memory, under names that stand where a path would
   bool own_process = false;           ///< the memory of the process is that of the command
 };
@@ -47,8 +46,8 @@ inline const Host& host() { return Bound<Host>::get(); }
 /// taken, so that no file gets them, and a standard error that cannot be written is no failure.
 Host host_of_program();
 
-/// Prints the line that gives the reason of status 4, and hands it over.
-void report_failure(const std::string& line);
+/// Prints the line that gives the reason of status 4; results, if not null, keep the first one.
+void report_failure(const std::string& line, Results* results);
 
 inline std::FILE* standard_output() { return host().output; }
 inline std::FILE* standard_error() { return host().errors; }

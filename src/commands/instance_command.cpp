@@ -47,7 +47,7 @@ int execute(const InstanceOptions& o, const Invocation& call) {
   const std::string model = statement.id.substr(0, statement.id.find('.'));
   const std::string text =
       instance_text(statement, setting, found, find_model(call.theories, model).parameters());
-  if (host().results != nullptr) host().results->document = text;
+  if (call.results != nullptr) call.results->document = text;
   if (o.output == "-") {
     std::fputs(text.c_str(), standard_output());
   } else {

@@ -270,7 +270,7 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
     }
   }
   result["points"] = points;
-  if (Results* const results = host().results) {
+  if (Results* const results = call.results) {
     results->document = result.dump();
     results->xs = xs;
     results->ys = ys;
@@ -508,7 +508,7 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
                      "belongs to --around RUNG; give that as well");
     }
     if (o->grid > 0 && o->common->output.empty() && o->common->plot.empty() &&
-        host().results == nullptr) {
+        call.results == nullptr) {
       reject(popgrad_landscape, "--grid", std::to_string(o->grid),
              "needs -o FILE.csv, FILE.json or -, or --plot FILE");
     }

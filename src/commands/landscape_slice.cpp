@@ -110,7 +110,8 @@ int slice_landscape(const SliceOptions& slice, const CommonOptions& common,
   }
   if (!run.outcome.usable()) {
     report_failure(fmt::format("popgrad: training stopped at t = {:.6g}: {}", run.outcome.t_reached,
-                               describe(run.outcome.ending)));
+                               describe(run.outcome.ending)),
+                   call.results);
     return numerical_failure;
   }
   const Vector<double>& x = run.last_state;
@@ -137,7 +138,7 @@ int slice_landscape(const SliceOptions& slice, const CommonOptions& common,
   }
   if (!stopped && !common.plot.empty())
     draw_slice(slice, common, along, losses, caption_of(p.values(), {}, common.seed), call);
-  if (host().results != nullptr) host().results->table = csv;
+  if (call.results != nullptr) call.results->table = csv;
   if (common.output.empty() || common.output == "-") {
     fmt::print(standard_output(), "{}", csv);
   } else {

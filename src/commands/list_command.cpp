@@ -23,10 +23,10 @@ void write(const std::string& path, const std::string& text) {
   }
 }
 
-int list_errata(Theories theories, const std::string& json) {
+int list_errata(Theories theories, const std::string& json, Results* results) {
   const std::vector<Erratum> all = errata(theories);
   const std::vector<ExaminedErratum> found = examined_errata(all);
-  if (host().results != nullptr) host().results->document = errata_json(found);
+  if (results != nullptr) results->document = errata_json(found);
   if (json != "-") std::fputs(errata_text(found).c_str(), standard_output());
   if (!json.empty()) write(json, errata_json(found));
   // An erratum that its own program does not confirm is one of ours.
@@ -64,8 +64,8 @@ Action add_list(CommandLine& app, const Invocation& call) {
   auto only_options = std::make_shared<bool>(false);
   command->add_flag("--options", *only_options,
                     "all options and parameters with types and ranges, as JSON for other programs");
-  return [&app, model, entry, everything, only_errata, only_options, json,
-          theories = call.theories]() -> int {
+  return [&app, model, entry, everything, only_errata, only_options, json, theories = call.theories,
+          results = call.results]() -> int {
     if (!json->empty() && *json != "-") check_writable(*json, "--json");
     const bool statement = model->find('.') != std::string::npos;
     if ((statement || !entry->empty()) &&
@@ -82,14 +82,14 @@ Action add_list(CommandLine& app, const Invocation& call) {
       return success;
     }
     const Theories chosen = model->empty() ? theories : Theories(&find_theory(theories, *model), 1);
-    if (*only_errata) return list_errata(chosen, *json);
+    if (*only_errata) return list_errata(chosen, *json, results);
     if (*only_options) {
       const std::string text = declarations_json(app, chosen);
-      if (host().results != nullptr) host().results->document = text;
+      if (results != nullptr) results->document = text;
       write(json->empty() ? "-" : *json, text);
       return success;
     }
-    if (host().results != nullptr) host().results->document = catalogue_json(chosen);
+    if (results != nullptr) results->document = catalogue_json(chosen);
     if (*json != "-") {
       const std::string text = !entry->empty()  ? entry_text(chosen.front(), *entry)
                                : *everything    ? catalogue_text(chosen)

@@ -143,7 +143,7 @@ int merge(const fs::path& output, bool quiet, bool same_results, const Invocatio
     if (!rows.has(cell)) rows.keep(cell, parts[cell % parts.size()].rows[cell / parts.size()]);
   }
   rows.finish();
-  if (host().results != nullptr) host().results->table = rows.text();
+  if (call.results != nullptr) call.results->table = rows.text();
   if (!quiet) {
     fmt::print(standard_error(),
                "popgrad: {} has the {} cells of {} shards, which can be removed\n", output.string(),

@@ -77,7 +77,7 @@ bool is_failure(Ending ending) {
 
 // Why a run did not get to its end.
 template <class T>
-void tell_end(const RunRecord<T>& record, std::size_t k) {
+void tell_end(const RunRecord<T>& record, std::size_t k, Results* results) {
   const Outcome& outcome = record.runs[k].outcome;
   std::string why = describe(outcome.ending);
   if (outcome.ending == Ending::diverged) {
@@ -96,7 +96,7 @@ void tell_end(const RunRecord<T>& record, std::size_t k) {
   const std::string line = fmt::format("popgrad: {}stopped{}: {}",
                                        record.ensemble ? fmt::format("run {}: ", k) : "", at, why);
   if (is_failure(outcome.ending)) {
-    report_failure(line);
+    report_failure(line, results);
   } else {
     fmt::print(standard_error(), "{}\n", line);
   }
@@ -104,13 +104,13 @@ void tell_end(const RunRecord<T>& record, std::size_t k) {
 
 // The reason of status 4, which --quiet does not hide.
 template <class T>
-void tell_failures(const RunRecord<T>& record) {
+void tell_failures(const RunRecord<T>& record, Results* results) {
   std::size_t failures = 0;
   for (std::size_t k = 0; k < record.runs.size(); ++k) {
     const Ending ending = record.runs[k].outcome.ending;
     // `finish` has a line for interruptions.
     if (!is_failure(ending) || ending == Ending::interrupted) continue;
-    if (failures++ == 0) tell_end(record, k);
+    if (failures++ == 0) tell_end(record, k, results);
   }
   if (failures > 1) {
     fmt::print(standard_error(), "popgrad: and {} runs more did not get to their ends\n",
@@ -119,9 +119,9 @@ void tell_failures(const RunRecord<T>& record) {
 }
 
 template <class T>
-void tell(const RunRecord<T>& record, const CommonOptions& options) {
+void tell(const RunRecord<T>& record, const CommonOptions& options, Results* results) {
   if (options.quiet) {
-    tell_failures(record);
+    tell_failures(record, results);
     return;
   }
   for (std::size_t k = 0; k < record.runs.size(); ++k) {
@@ -138,7 +138,7 @@ void tell(const RunRecord<T>& record, const CommonOptions& options) {
       fmt::print(standard_error(), "popgrad: {}{} of {} at t = {}\n", which, event.name,
                  event.column, time_with_uncertainty(event));
     }
-    if (run.outcome.ending != Ending::reached_end) tell_end(record, k);
+    if (run.outcome.ending != Ending::reached_end) tell_end(record, k, results);
   }
   if constexpr (std::is_same_v<T, double>) {
     if (record.ensemble) {
@@ -233,18 +233,18 @@ void save(const RunRecord<T>& record, const CommonOptions& options, const Invoca
 template <class T>
 int finish(RunRecord<T> record, const CommonOptions& options, const Invocation& call,
            const Resumed& resumed) {
-  const bool handed_over = host().results != nullptr;
+  const bool handed_over = call.results != nullptr;
   if (!options.output.empty() || (options.plot.empty() && !handed_over)) {
     write_record(record, options.output, standard_output());
   }
-  tell(record, options);
+  tell(record, options, call.results);
   if (!options.plot.empty()) draw_run(record, options);
   const Ending worst = worst_ending(record.runs);
   if (handed_over) {
     if constexpr (std::is_same_v<T, double>) {
-      host().results->run = std::move(record);
+      call.results->run = std::move(record);
     } else {
-      host().results->run_in_digits = std::move(record);
+      call.results->run_in_digits = std::move(record);
     }
   } else if (worst == Ending::interrupted) {
     save(record, options, call, resumed);
@@ -376,7 +376,7 @@ int resume_run(const RunOptions& asked, const Invocation& again) {
   check_versions("popgrad run", "--resume", file, origin.versions, this_version(),
                  asked.same_results);
   begin_reading(origin.files);
-  const Invocation call{origin.words, again.theories, again.program};
+  const Invocation call{origin.words, again.theories, again.program, again.host, again.results};
   CommandLine app{"", "popgrad"};
   Command* command = app.add_subcommand("run", "");
   RunOptions options;

@@ -121,15 +121,17 @@ CommonOptions first_possible(const SweepGrid& grid, const RungInfo& info,
 }
 
 // Says which cells have no result, quiet or not: they are the reason of the status.
-int status_of_cells(const SweepRows& rows, const Refusals& refusals) {
+int status_of_cells(const SweepRows& rows, const Refusals& refusals, Results* results) {
   const std::vector<std::string> failed = failed_cells(rows.text());
   if (failed.empty()) return success;
   constexpr std::size_t most_listed = 10;
   const std::size_t listed = std::min(failed.size(), most_listed);
-  report_failure(fmt::format(
-      "popgrad: {} of {} cells have no result (ended 0): {}{}", failed.size(), rows.cells(),
-      fmt::join(failed.begin(), failed.begin() + static_cast<std::ptrdiff_t>(listed), "; "),
-      listed < failed.size() ? "; ..." : ""));
+  report_failure(
+      fmt::format(
+          "popgrad: {} of {} cells have no result (ended 0): {}{}", failed.size(), rows.cells(),
+          fmt::join(failed.begin(), failed.begin() + static_cast<std::ptrdiff_t>(listed), "; "),
+          listed < failed.size() ? "; ..." : ""),
+      results);
   if (!refusals.empty()) {
     fmt::print(standard_error(), "popgrad: {} of them were refused, the first by: {}\n",
                refusals.size(), refusals.begin()->second);
@@ -231,7 +233,7 @@ int execute(const Command& command, const SweepOptions& o, const Invocation& cal
     bar.update((before + share * (cells - before)) / cells);
     return interrupted();
   });
-  if (host().results != nullptr) host().results->table = rows.text();
+  if (call.results != nullptr) call.results->table = rows.text();
   if (!whole) {
     if (to_file) {
       rows.save();
@@ -248,7 +250,7 @@ int execute(const Command& command, const SweepOptions& o, const Invocation& cal
   rows.finish();
   if (!common.plot.empty())
     draw_sweep(rows.text(), grid.axes(), common, o.rung, command_line(call));
-  const int status = status_of_cells(rows, refusals);
+  const int status = status_of_cells(rows, refusals, call.results);
   if (common.quiet) return status;
   if (replication.width > 0) {
     const WideCells wide = wide_cells(rows.text(), replication);

@@ -44,7 +44,7 @@ int execute(const VerifyOptions& options, const Invocation& call) {
     }
   }
   const Verification v = verification_of(options.verification, chosen, call);
-  if (host().results != nullptr) host().results->document = verdict_json(v);
+  if (call.results != nullptr) call.results->document = verdict_json(v);
   bool table = true;
   for (const Document& document : documents) {
     if (document.file->empty()) continue;

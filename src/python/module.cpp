@@ -94,12 +94,11 @@ py::dict call(const std::vector<std::string>& words,
     if (!silent) reporter(share, what, doing);
   };
   host.interrupted = [] { return asked_to_stop.load(); };
-  host.results = &results;
   const SignalWatch signals(main_thread);
   int status = guarded(answer, [&] {
     host.files = files_of(texts, tables);
     const py::gil_scoped_release without_lock;
-    return cli::carry_out({words, theories(), "popgrad", &host});
+    return cli::carry_out({words, theories(), "popgrad", &host, &results});
   });
   answer["status"] = status;
   answer["output"] = output.text();

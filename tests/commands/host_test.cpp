@@ -34,7 +34,6 @@ struct Kept {
   Kept() {
     host.output = host.errors = ::open_memstream(&bytes, &size);
     host.progress = [this](double, const std::string&, const std::string&) { ++reports; };
-    host.results = &results;
   }
   ~Kept() {
     std::fclose(host.output);
@@ -47,8 +46,8 @@ struct Kept {
     std::fflush(host.output);
     return {bytes, size};
   }
-  [[nodiscard]] int carry_out(std::vector<std::string> words, Theories known = theories()) const {
-    return cli::carry_out({std::move(words), known, "popgrad", &host});
+  [[nodiscard]] int carry_out(std::vector<std::string> words, Theories known = theories()) {
+    return cli::carry_out({std::move(words), known, "popgrad", &host, &results});
   }
 };
 
@@ -70,7 +69,7 @@ TEST_CASE("host: a run is handed over as it is, from an instance in memory", "[c
 }
 
 TEST_CASE("host: what a command prints for people is what the program prints", "[cli]") {
-  const Kept kept;
+  Kept kept;
   REQUIRE(kept.carry_out({"compare", "scb", "gd", "flow", "--t1", "1", "--save", "3", "-q"}) ==
           cli::success);
   CHECK(kept.text() == command_line::run_popgrad("compare scb gd flow --t1 1 --save 3 -q").out);
@@ -104,7 +103,7 @@ TEST_CASE("host: recorded runs in memory are judged like those of a file", "[cli
 }
 
 TEST_CASE("host: documents, tables and grids are handed over", "[cli]") {
-  const Kept kept;
+  Kept kept;
   REQUIRE(kept.carry_out({"landscape", "topic", "--T", "4", "--tau", "2", "--v", "3", "--value",
                           "diagonal", "--grid", "3", "--no-certificate"}) == cli::success);
   CHECK(kept.results.xs.size() == 3);
@@ -117,7 +116,7 @@ TEST_CASE("host: documents, tables and grids are handed over", "[cli]") {
 }
 
 TEST_CASE("host: errors are thrown with the lines of the program", "[cli]") {
-  const Kept kept;
+  Kept kept;
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"run", "scb", "sgd", "--eta", "-1"}, {"list", "--jsno"}}) {
     std::string line;
@@ -200,7 +199,7 @@ TEST_CASE("host: any theory may offer landscapes", "[cli]") {
   std::vector<Theory> all(theories().begin(), theories().end());
   all.front().landscapes = {bowl()};
   const std::string& model = all.front().model->name();
-  const Kept kept;
+  Kept kept;
   const auto carry_out = [&](std::vector<std::string> words) {
     return kept.carry_out(std::move(words), all);
   };
