@@ -88,7 +88,7 @@ constexpr std::array entries{
     CommandEntry{"report", add_report},       CommandEntry{"sweep", add_sweep},
     CommandEntry{"merge", add_merge},         CommandEntry{"landscape", add_landscape},
     CommandEntry{"equations", add_equations}, CommandEntry{"new", add_new},
-    CommandEntry{"check", add_check},
+    CommandEntry{"check", add_check},         CommandEntry{"export", add_export},
 };
 
 }  // namespace

@@ -42,6 +42,7 @@ bool has_landscapes(Theories theories);
 Action add_equations(CommandLine& app, const Invocation& call);
 Action add_new(CommandLine& app, const Invocation& call);
 Action add_check(CommandLine& app, const Invocation& call);
+Action add_export(CommandLine& app, const Invocation& call);
 
 /// Long names of the options of all commands, without dashes and without those of parameters.
 std::set<std::string> option_names(const Invocation& call);

@@ -18,10 +18,10 @@ namespace theory_word_cpp {
 namespace {
 
 // Commands that take a model. The others take statements or figures, which files do not have.
-constexpr std::array<std::string_view, 7> of_models{"list",  "run",       "compare",  "ladder",
-                                                    "sweep", "landscape", "equations"};
+constexpr std::array<std::string_view, 8> of_models{"list",  "run",       "compare",   "ladder",
+                                                    "sweep", "landscape", "equations", "export"};
 // Commands that read a file by themselves.
-constexpr std::array<std::string_view, 3> of_files{"new", "check", "export"};
+constexpr std::array<std::string_view, 2> of_files{"new", "check"};
 
 bool contains(const auto& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();

@@ -10,6 +10,7 @@
 #include "learning/loss_rung.hpp"
 #include "theory_files/file_landscape.hpp"
 #include "theory_files/theory_file.hpp"
+#include "theory_files/torch_script.hpp"
 
 namespace popgrad::theory_files {
 namespace theory_of_file_cpp {
@@ -97,6 +98,9 @@ Theory theory_of(TheoryFile& file) {
           fmt::format("{} {}: has no field of its own to print; give flow", loss.name, rung));
     }
     return field_in_numpy(loss, p);
+  };
+  theory.training_script = [loss = file.loss](const Parameters& p, std::uint64_t seed) {
+    return torch_script(loss, p, seed);
   };
   return theory;
 }

@@ -70,6 +70,7 @@ TEST_CASE("theory files: what no command can do with one is said in a line",
       {"run " + taken + " flow", "runs is an option of popgrad; give it another name"},
       {"run " + example("regression") + " flwo", "did you mean 'flow'?"},
       {"equations " + example("regression") + " flow --format latex", "give text or python"},
+      {"export " + example("regression"), "give --torch"},
       {"new " + folder.file("a.txt"), "must end in .toml"},
       {"new '" + folder.file("a b.toml") + "'", "must have a name that begins with a letter"},
       {"new " + example("edge"), "is there already"},
@@ -114,6 +115,36 @@ TEST_CASE("theory files: those in the repository run, and type at other sizes",
     }
   }
   CHECK(files >= 4);
+}
+
+TEST_CASE("theory files: the exported training is that of the rung, where PyTorch is installed",
+          "[theory_files][cli]") {
+  const Folder folder;
+  const std::string script = folder.file("train.py"), log = folder.file("log.csv");
+  const std::string file = example("regression");
+  REQUIRE(run_popgrad("export " + file + " --torch --flip 0.2 -o " + script).status == 0);
+  CHECK(content(script).find("flip = tensor(0.2)\n") != std::string::npos);
+  CHECK(
+      shell("python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' " + script).status ==
+      0);
+  const std::string python = "/usr/bin/python3 ";
+  if (shell(python + "-c 'import torch' 2>/dev/null").status != 0) return;
+  const auto verdict = [&](const std::string& eta) {
+    const std::string options = " --batch 8 --steps 60 --every 4 --runs 24 --output " + log;
+    const Answer trained = shell(python + script + " --eta " + eta + options + " 2>&1");
+    INFO(trained.out);
+    REQUIRE(trained.status == 0);
+    return run_popgrad("compare " + file + " sgd --with " + log +
+                       " --group run --clock 0.1*step --flip 0.2 --eta 0.1 --batch 8 -q");
+  };
+  const Answer agrees = verdict("0.1");
+  INFO(agrees.out);
+  // These few runs do not exclude a learning rate off by a tenth, one off by a half they do.
+  CHECK(agrees.status != 1);
+  CHECK(agrees.out.find("show no departure") != std::string::npos);
+  const Answer departs = verdict("0.15");
+  INFO(departs.out);
+  CHECK(departs.status == 1);
 }
 
 TEST_CASE("theory files: an interrupted sweep goes on only with the same file",

@@ -4,6 +4,7 @@
 /// A theory is a folder with one function that makes it; a program is a list of theories, given to
 /// popgrad::main (popgrad/commands/program.hpp). Nothing else has to know of a theory.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -28,6 +29,8 @@ struct Theory {
   /// Of one that is written in formulas: the field of a rung as lines of Python with NumPy. Throws InputError.
   std::function<std::vector<std::string>(const std::string& rung, const Parameters& p)> written =
       {};
+  /// Of the same: a PyTorch script of its training, from the start that the seed draws. Throws InputError.
+  std::function<std::string(const Parameters& p, std::uint64_t seed)> training_script = {};
 };
 
 /// In the order of `popgrad list`.
