@@ -19,6 +19,7 @@
 #include "commands/manual.hpp"
 #include "commands/memory_option.hpp"
 #include "commands/statement_choice.hpp"
+#include "commands/theory_word.hpp"
 #include "io/input_files.hpp"
 #include "io/made_with.hpp"
 #include "popgrad/base/error.hpp"
@@ -86,8 +87,28 @@ constexpr std::array entries{
     CommandEntry{"figure", add_figure},       CommandEntry{"ladder", add_ladder},
     CommandEntry{"report", add_report},       CommandEntry{"sweep", add_sweep},
     CommandEntry{"merge", add_merge},         CommandEntry{"landscape", add_landscape},
-    CommandEntry{"equations", add_equations},
+    CommandEntry{"equations", add_equations}, CommandEntry{"new", add_new},
+    CommandEntry{"check", add_check},         CommandEntry{"export", add_export},
 };
+
+}  // namespace
+
+std::set<std::string> option_names(const Invocation& call) {
+  CommandLine app{"", "popgrad"};
+  std::set<std::string> names;
+  for (const CommandEntry& entry : entries) {
+    if (entry.name == std::string_view("landscape") && !has_landscapes(call.theories)) continue;
+    entry.add(app, call);
+  }
+  for (const auto& command : app.subcommands()) {
+    for (const std::string& name : command->long_names()) {
+      if (command->find_option("--" + name)) names.insert(name);  // not where a model may have it
+    }
+  }
+  return names;
+}
+
+namespace {
 
 // Those that a program with these theories has; only the first word's, if it names one that needs no others.
 std::vector<CommandEntry> commands_of(const Invocation& call, bool only_named) {
@@ -112,7 +133,6 @@ int carry_out(const Invocation& call, const std::vector<CommandEntry>& offered) 
   app.example("verify " + example_statements(call.theories));
   std::map<std::string, Action> actions;
   for (const CommandEntry& entry : offered) actions[entry.name] = entry.add(app, call);
-  set_memory_limit({});
   for (const auto& command : app.subcommands()) add_memory_option(*command);
   app.add_answer("--man", "print the manual page (roff)", [&app] { return manual_page(app); });
   app.add_answer("--completions", "print completions for bash",
@@ -141,8 +161,10 @@ int carry_out(const Invocation& call) {
   const struct Withdrawal {
     ~Withdrawal() { withdraw_interruption(); }
   } withdrawal;
+  set_memory_limit({});
+  const TheoriesOfWords chosen(call);
   try {
-    return carry_out(call, commands_of(call, true));
+    return carry_out(chosen.call(), commands_of(chosen.call(), true));
   } catch (const UsageError& error) {
     const bool named = !call.words.empty() && std::ranges::any_of(entries, [&](const auto& entry) {
       return call.words[0] == entry.name;

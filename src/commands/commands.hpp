@@ -3,6 +3,7 @@
 /// that is returned runs after parsing and gives the exit status.
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,12 @@ Action add_merge(CommandLine& app, const Invocation& call);
 Action add_landscape(CommandLine& app, const Invocation& call);
 bool has_landscapes(Theories theories);
 Action add_equations(CommandLine& app, const Invocation& call);
+Action add_new(CommandLine& app, const Invocation& call);
+Action add_check(CommandLine& app, const Invocation& call);
+Action add_export(CommandLine& app, const Invocation& call);
+
+/// Long names of the options of all commands, without dashes and without those of parameters.
+std::set<std::string> option_names(const Invocation& call);
 
 /// `PROGRAM WORD ...`, quoted for a shell.
 std::string command_line(const Invocation& call);

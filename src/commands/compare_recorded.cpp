@@ -246,7 +246,9 @@ void require_setting(const CommonOptions& options) {
   };
   need(!options.step_size.empty(), "give --eta, the learning rate");
   need(options.batch.has_value(), "give --batch, the samples a step");
-  need(!options.instance.empty() || !options.flags.empty(),
+  // A theory file states its data by itself.
+  const bool is_file = !find_theory(options.theories, options.model).file.empty();
+  need(is_file || !options.instance.empty() || !options.flags.empty(),
        "give --instance, or parameters of the model, for the data");
 }
 

@@ -53,6 +53,15 @@ Action add_equations(CommandLine& app, const Invocation& call) {
     const Model& model = find_model(common->theories, common->model);
     const RungInfo& info = find_rung(model, *rung_name);
     const Parameters parameters = gather_parameters(*common, model, info.name);
+    if (const auto& written = find_theory(common->theories, common->model).written) {
+      if (notation == Notation::latex || notation == Notation::cpp) {
+        reject("popgrad equations", "--format", *format,
+               "is not there for theory files; give text or python, which are NumPy");
+      }
+      for (const std::string& line : written(info.name, parameters))
+        fmt::print(standard_output(), "{}\n", line);
+      return success;
+    }
     const AnyRung<Expression> rung = model.symbolic_rung(info.name, parameters);
     Vector<Expression> rate(rung.dimension);
     rung.field.value(rung.initial, rate, Expression(0));

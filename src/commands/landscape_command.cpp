@@ -208,6 +208,10 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
   const std::string& y_name = landscape.coordinates[1].name;
   const LandscapeLoss made = landscape.at(p);
   const LandscapeBox box = box_of(o, made);
+  if (!made.certify && o.points.empty() && o.grid == 0 && common.plot.empty()) {
+    reject(popgrad_landscape, "model", common.model,
+           "has no certified minimum; give --at, --grid or --plot");
+  }
   const std::string suffix = std::filesystem::path(common.output).extension().string();
   const bool json = suffix == ".json" || (common.output == "-" && o.grid == 0);
   if (!common.output.empty() && common.output != "-") {
@@ -252,7 +256,7 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
   };
   bool stopped = ys.size() < rows_asked;
   try {
-    if (!o.no_certificate) {
+    if (!o.no_certificate && made.certify) {
       certify();
     } else if (!stopped && !common.plot.empty()) {
       draw_landscape(o, made, box, nullptr, call);
@@ -335,9 +339,11 @@ Offered offered_by(const Command& command, Theories theories) {
     return option.count() > 0 ? option.as<std::string>() : std::string();
   };
   Offered found;
+  const Theory* const named =
+      has_model(theories, given("model")) ? &find_theory(theories, given("model")) : nullptr;
   for (const Theory& theory : theories) {
     if (theory.landscapes.empty()) continue;
-    if (found.theory == nullptr || theory.model->name() == given("model")) found.theory = &theory;
+    if (found.theory == nullptr || &theory == named) found.theory = &theory;
   }
   for (const LossLandscape& landscape : found.theory->landscapes) {
     if (found.landscape == nullptr || landscape.name == given("name")) {
@@ -370,7 +376,7 @@ std::string names_of_landscapes(Theories theories) {
 void check_landscape(const Command& command, const LandscapeOptions& o, const Invocation& call) {
   const std::string model = command.get_option("model").as<std::string>();
   const Theory& theory = *o.offered.theory;
-  if (model != theory.model->name()) {
+  if (!has_model(Theories(&theory, 1), model)) {
     reject(popgrad_landscape, "model", model,
            fmt::format("has no landscape of two coordinates; give {}",
                        models_with_landscapes(call.theories)));

@@ -67,7 +67,8 @@ Action add_list(CommandLine& app, const Invocation& call) {
   return [&app, model, entry, everything, only_errata, only_options, json, theories = call.theories,
           results = call.results]() -> int {
     if (!json->empty() && *json != "-") check_writable(*json, "--json");
-    const bool statement = model->find('.') != std::string::npos;
+    const bool statement =
+        model->find('.') != std::string::npos && !has_model(theories, *model);  // or a file
     if ((statement || !entry->empty()) &&
         (*everything || *only_errata || *only_options || !json->empty())) {
       throw InputError("popgrad list: --all, --errata, --options and --json list models; leave " +

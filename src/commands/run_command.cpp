@@ -20,6 +20,7 @@
 #include "commands/progress.hpp"
 #include "commands/shared_walks.hpp"
 #include "commands/statement_choice.hpp"
+#include "commands/theory_word.hpp"
 #include "io/checkpoint.hpp"
 #include "io/input_files.hpp"
 #include "io/run_record.hpp"
@@ -376,7 +377,9 @@ int resume_run(const RunOptions& asked, const Invocation& again) {
   check_versions("popgrad run", "--resume", file, origin.versions, this_version(),
                  asked.same_results);
   begin_reading(origin.files);
-  const Invocation call{origin.words, again.theories, again.program, again.host, again.results};
+  const TheoriesOfWords chosen(
+      {origin.words, again.theories, again.program, again.host, again.results});
+  const Invocation& call = chosen.call();
   CommandLine app{"", "popgrad"};
   Command* command = app.add_subcommand("run", "");
   RunOptions options;

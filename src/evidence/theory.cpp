@@ -10,10 +10,18 @@
 
 namespace popgrad {
 
+namespace {
+
+bool is_named(const Theory& theory, std::string_view name) {
+  return theory.model->name() == name || (!theory.file.empty() && theory.file == name);
+}
+
+}  // namespace
+
 const Theory& find_theory(Theories theories, std::string_view name) {
   std::vector<std::string> names;
   for (const Theory& theory : theories) {
-    if (theory.model->name() == name) return theory;
+    if (is_named(theory, name)) return theory;
     names.push_back(theory.model->name());
   }
   reject("popgrad", "model", name,
@@ -26,7 +34,7 @@ const Model& find_model(Theories theories, std::string_view name) {
 
 bool has_model(Theories theories, std::string_view name) {
   return std::any_of(theories.begin(), theories.end(),
-                     [&](const Theory& theory) { return theory.model->name() == name; });
+                     [&](const Theory& theory) { return is_named(theory, name); });
 }
 
 std::vector<const Statement*> statements(Theories theories) {

@@ -75,7 +75,8 @@ struct NpyHeader {
   char order = '<', kind = 0;  // as in '<f8'
   std::size_t size = 0;
   std::string type;
-  std::optional<std::size_t> count;  // none where the rank is not 1
+  std::vector<std::size_t> shape;
+  bool by_columns = false;  // Fortran's order
   std::size_t end = 0;
 };
 
@@ -108,17 +109,18 @@ NpyHeader read_header(const std::string& npy, const auto& bad) {
     made.kind = made.type[1];
     made.size = static_cast<std::size_t>(made.type[2] - '0');
   }
-  const std::size_t comma = dimensions.find(',');
-  if (comma == std::string::npos ||
-      dimensions.find_first_not_of(" ,", comma) != std::string::npos) {
-    return made;  // rank 0 or more than 1
+  made.by_columns = header.find("'fortran_order': True") != std::string::npos;
+  std::optional<std::size_t> extent;
+  for (const char c : dimensions + ",") {
+    if (c >= '0' && c <= '9' && extent.value_or(0) <= (std::size_t{1} << 48U)) {
+      extent = 10 * extent.value_or(0) + static_cast<std::size_t>(c - '0');
+    } else if (c == ',') {
+      if (extent) made.shape.push_back(*extent);
+      extent.reset();
+    } else if (c != ' ' || extent) {
+      bad("has an unreadable shape");
+    }
   }
-  std::size_t count = 0;
-  for (const char c : dimensions.substr(0, comma)) {
-    if (c < '0' || c > '9' || count > (std::size_t{1} << 48U)) bad("has an unreadable shape");
-    count = 10 * count + static_cast<std::size_t>(c - '0');
-  }
-  made.count = count;
   return made;
 }
 
@@ -135,21 +137,28 @@ void for_each_number(std::string_view bytes, bool reversed, const F& take) {
 }
 
 void parse_npy(const std::filesystem::path& path, const std::string& name, const std::string& npy,
-               NpzContent& content) {
+               NpzRanks ranks, NpzContent& content) {
   const auto bad = [&](const char* what) {
     refuse(path, fmt::format("array '{}' {}", name, what));
   };
   const NpyHeader header = read_header(npy, bad);
   const auto unread = [&](std::string why) { content.unread.emplace(name, std::move(why)); };
-  if (!header.count) {
+  if (ranks == NpzRanks::one && header.shape.size() != 1) {
     unread("has not one dimension; give one number a row");
     return;
   }
+  if (header.by_columns && header.shape.size() > 1) {
+    unread("is in Fortran's order; give numpy.ascontiguousarray of it");
+    return;
+  }
+  double count = 1;
+  for (const std::size_t extent : header.shape) count *= static_cast<double>(extent);
   const std::string_view bytes = std::string_view(npy).substr(header.end);
   std::vector<double> values;
   values.reserve(bytes.size() / std::max<std::size_t>(header.size, 1));
   const auto all = [&]<class N>(N /*kind*/) {
-    if (bytes.size() != *header.count * sizeof(N)) bad("is truncated, or longer than it says");
+    if (static_cast<double>(bytes.size()) != count * sizeof(N))
+      bad("is truncated, or longer than it says");
     std::vector<std::string> texts;
     for_each_number<N>(bytes, header.order == '>', [&](N x) {
       if constexpr (std::is_same_v<N, Eigen::half>) {
@@ -161,6 +170,7 @@ void parse_npy(const std::filesystem::path& path, const std::string& name, const
     });
     if (!texts.empty()) content.whole.emplace(name, std::move(texts));
     content.arrays.emplace_back(name, std::move(values));
+    if (ranks == NpzRanks::any) content.shapes.emplace(name, header.shape);
   };
   const auto is = [&](char kind, std::size_t size) {
     return header.kind == kind && header.size == size;
@@ -232,7 +242,7 @@ void write_npz(const std::filesystem::path& path, const NpzArrays& arrays,
   write_atomically(path, bytes);
 }
 
-NpzContent read_npz(const std::filesystem::path& path) {
+NpzContent read_npz(const std::filesystem::path& path, NpzRanks ranks) {
   const std::string bytes = read_file(path);
   zip_error_t error;
   zip_error_init(&error);
@@ -271,7 +281,7 @@ NpzContent read_npz(const std::filesystem::path& path) {
     }
     const bool sound = zip_fclose(file) == 0 && n == 0;
     if (!sound) refuse(path, fmt::format("array '{}' is damaged", name));
-    parse_npy(path, name, npy, content);
+    parse_npy(path, name, npy, ranks, content);
   }
   return content;
 }

@@ -21,11 +21,15 @@ struct NpzContent {
   std::map<std::string, std::vector<std::string>, std::less<>> whole;
   /// Other arrays (of another rank, texts, complex numbers) and what is wrong with each.
   std::map<std::string, std::string, std::less<>> unread;
+  /// With NpzRanks::any, of every array; its numbers are then row after row.
+  std::map<std::string, std::vector<std::size_t>, std::less<>> shapes;
 };
 
-/// The one-dimensional arrays of truth values, whole numbers and floats of up to 64 bits, in either order
+enum class NpzRanks { one, any };
+
+/// The arrays of one dimension (or of any) of truth values, whole numbers and floats of up to 64 bits, in either order
 /// of bytes. Throws InputError naming the file and array for anything truncated or unreadable, for what is
 /// no array, and for two of one name.
-NpzContent read_npz(const std::filesystem::path& path);
+NpzContent read_npz(const std::filesystem::path& path, NpzRanks ranks = NpzRanks::one);
 
 }  // namespace popgrad

@@ -55,7 +55,7 @@ BlockMean<T>::BlockMean(LossArrays& arrays, const Array& loss, const std::vector
                         Index size)
     : size_(size),
       evaluator_([&] {
-        const DrawnBlock block = drawn_block(arrays, draws, size);
+        const DrawnBlock block = drawn_block(arrays, draws, {size, {}});
         variables_ = each_sample_cpp::names_of(block.variables);
         return formulas::Evaluator<T>(each_sample_cpp::mean_outputs(arrays, loss, block, size),
                                       arrays.steady_names<T>());
@@ -135,7 +135,7 @@ OneSample::Block& OneSample::block(Index size) {
   if (const auto made = blocks_.find(size); made != blocks_.end()) return made->second;
   const bool summed = known_ == KnownDraws::directly;
   DrawnBlock drawn =
-      summed ? given_block(arrays_, draws_, size) : drawn_block(arrays_, draws_, size);
+      summed ? given_block(arrays_, draws_, size) : drawn_block(arrays_, draws_, {size, {}});
   std::vector<Array> states;
   std::vector<formulas::Samples> samples = drawn.samples;
   for (const StateArray& s : arrays_.states) {

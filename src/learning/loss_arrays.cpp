@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -14,6 +15,7 @@
 
 #include "formulas/elaborate.hpp"
 #include "formulas/operation.hpp"
+#include "learning/entry_error.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/scalars/dual.hpp"
 #include "popgrad/scalars/rational.hpp"
@@ -91,8 +93,10 @@ class Names {
 
   void make_all() {
     for (const LossSize& size : written_.sizes) {
-      constexpr long most_size = 1'000'000'000;
-      const long value = given_.count(size.name, size.value, 1, most_size);
+      constexpr double most_size = 1e9;
+      const long value =
+          given_.count(size.name, size.value, std::lround(std::ceil(std::max(size.range.low, 0.0))),
+                       std::lround(std::floor(std::min(size.range.high, most_size))));
       declare(size.name, "size", [this, size, value] { return graph_.size(size.name, value); });
     }
     for (const LossParameter& p : written_.parameters)
@@ -131,15 +135,12 @@ class Names {
       forbid(o.name, array(o.name), "draw");
       arrays_.observables.push_back({o.name, array(o.name)});
     }
+    list_entries();
   }
 
  private:
-  // A mistake whose entry is in the message.
-  struct Located : InputError {
-    using InputError::InputError;
-  };
   [[noreturn]] void refuse_entry(const std::string& entry, const std::string& reason) const {
-    throw Located(fmt::format("{}: {} {}", written_.name, entry, reason));
+    throw EntryError(written_.name, entry, reason);
   }
 
   struct Maker {
@@ -162,6 +163,19 @@ class Names {
     if (!added) refuse_entry(entry, fmt::format("is a {} already", known->second.kind));
   }
 
+  void list_entries() {
+    const auto list = [&](const auto& written) {
+      for (const auto& entry : written)
+        arrays_.entries.push_back({makers_.at(entry.name).kind, entry.name, array(entry.name)});
+    };
+    list(written_.parameters);
+    list(written_.constants);
+    list(written_.draws);
+    list(written_.states);
+    list(written_.loss);
+    list(written_.observables);
+  }
+
   Array array(const std::string& name) {
     if (const auto made = scope_.find(name); made != scope_.end()) return made->second;
     const Maker& maker = makers_.at(name);
@@ -175,10 +189,10 @@ class Names {
       const Array made = maker.make();
       path_.pop_back();
       return scope_.emplace(name, made).first->second;
-    } catch (const Located&) {
+    } catch (const EntryError&) {
       throw;
     } catch (const InputError& error) {
-      throw Located(fmt::format("{}: {} {}: {}", written_.name, maker.kind, name, error.what()));
+      throw EntryError(written_.name, maker.kind + " " + name, error);
     }
   }
 
@@ -294,7 +308,8 @@ class Names {
   }
 
   Array state(const LossState& s) {
-    const Array start = with_laws("start of " + s.name, s.start, arrays_.start_draws);
+    const Array start =
+        with_laws("start of " + s.name, s.start.empty() ? "0" : s.start, arrays_.start_draws);
     for (const Draw& draw : arrays_.start_draws) {
       if (draw.probabilities && !read_draws(*draw.probabilities, arrays_.start_draws).empty())
         throw InputError("laws of a start may not depend on its draws");
@@ -367,7 +382,7 @@ void add_parts(const Array& formula, bool negative, std::vector<Array>& parts) {
 }  // namespace loss_arrays_cpp
 
 void reject_entry(const std::string& model, const std::string& entry, const std::string& reason) {
-  throw InputError(fmt::format("{}: {} {}", model, entry, reason));
+  throw EntryError(model, entry, reason);
 }
 
 std::vector<std::string> entry_names(const std::string& name, const Shape& shape) {

@@ -32,6 +32,12 @@ struct ObservableArray {
   Array array;
 };
 
+/// An entry as it is written, of any kind: "draw", "loss step".
+struct NamedEntry {
+  std::string kind, name;
+  Array array;
+};
+
 /// Graph and arrays; not for several threads.
 struct LossArrays {
   LossArrays(const SampleLoss& written, const Parameters& given);
@@ -43,6 +49,7 @@ struct LossArrays {
   std::vector<StateArray> states;
   Array loss;  ///< of one sample
   std::vector<ObservableArray> observables;
+  std::vector<NamedEntry> entries;  ///< of all kinds but sizes, in the order of the text
 
   /// Numbers of the state.
   [[nodiscard]] Index dimension() const;

@@ -24,8 +24,8 @@ bool is_conditional(const Draw& draw, const std::vector<Draw>& draws) {
          });
 }
 
-Shape with_block(Index size, const Shape& shape) {
-  Shape all{{size, {}}};
+Shape with_block(const Dimension& size, const Shape& shape) {
+  Shape all{size};
   all.insert(all.end(), shape.begin(), shape.end());
   return all;
 }
@@ -58,7 +58,7 @@ DrawnBlock given_block(LossArrays& arrays, const std::vector<Draw>& draws, Index
   DrawnBlock block;
   for (const Draw& draw : draws) {
     const Array variable = arrays.graph->variable(
-        "block of " + draw.name(), sample_draws_cpp::with_block(size, draw.variable.shape()),
+        "block of " + draw.name(), sample_draws_cpp::with_block({size, {}}, draw.variable.shape()),
         draw.variable.node().type);
     block.samples.push_back({draw.variable, variable});
     block.variables.push_back(variable);
@@ -66,7 +66,7 @@ DrawnBlock given_block(LossArrays& arrays, const std::vector<Draw>& draws, Index
   return block;
 }
 
-DrawnBlock drawn_block(LossArrays& arrays, const std::vector<Draw>& draws, Index size) {
+DrawnBlock drawn_block(LossArrays& arrays, const std::vector<Draw>& draws, const Dimension& size) {
   using namespace sample_draws_cpp;
   DrawnBlock block;
   for (const Draw& draw : draws) {

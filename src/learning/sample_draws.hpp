@@ -21,7 +21,7 @@ struct DrawnBlock {
 };
 /// `draws` as read_draws gives them. Those whose probabilities depend on others are drawn by the evaluator, from
 /// uniform numbers.
-DrawnBlock drawn_block(LossArrays& arrays, const std::vector<Draw>& draws, Index size);
+DrawnBlock drawn_block(LossArrays& arrays, const std::vector<Draw>& draws, const Dimension& size);
 /// The same with values that are written, as enumerated ones are.
 DrawnBlock given_block(LossArrays& arrays, const std::vector<Draw>& draws, Index size);
 

@@ -29,6 +29,7 @@
 #include "tests/event_record.hpp"
 #include "theorems/scan_snap/rungs/corpus.hpp"
 #include "theorems/topic/rungs/training.hpp"
+#include "theory_files/theory_file.hpp"
 
 // Its own unit has every scalar, which takes two minutes to compile.
 template <>
@@ -154,6 +155,10 @@ const std::map<std::string, std::function<void(std::string_view)>>& readers() {
       {"array", read_array_formula},
       {"toml",
        [](std::string_view text) { static_cast<void>(parse_config(std::string(text), "a.toml")); }},
+      {"theory",
+       [](std::string_view text) {
+         static_cast<void>(theory_files::parse_theory_file(std::string(text), "a.toml"));
+       }},
       {"corpus",
        [](std::string_view text) {
          scan_snap::CorpusRequest request;
@@ -178,7 +183,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (found == readers().end()) {
       std::fprintf(stderr,
                    "POPGRAD_FUZZ_READER: one of csv, jsonl, npz, runs, json, formula, array, "
-                   "toml, corpus, documents\n");
+                   "toml, theory, corpus, documents\n");
       std::exit(2);
     }
     return found->second;

@@ -4,8 +4,11 @@
 /// A theory is a folder with one function that makes it; a program is a list of theories, given to
 /// popgrad::main (popgrad/commands/program.hpp). Nothing else has to know of a theory.
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,12 +25,18 @@ struct Theory {
   std::vector<Erratum> errata = {};
   std::vector<FigureMaker> figures = {};
   std::vector<LossLandscape> landscapes = {};  ///< the first is the usual one
+  std::string file = {};                       ///< that it was read from: another name of the model
+  /// Of one that is written in formulas: the field of a rung as lines of Python with NumPy. Throws InputError.
+  std::function<std::vector<std::string>(const std::string& rung, const Parameters& p)> written =
+      {};
+  /// Of the same: a PyTorch script of its training, from the start that the seed draws. Throws InputError.
+  std::function<std::string(const Parameters& p, std::uint64_t seed)> training_script = {};
 };
 
 /// In the order of `popgrad list`.
 using Theories = std::span<const Theory>;
 
-/// By the name of the model. Throws InputError with the nearest name.
+/// By the name of the model, or of its file. Throws InputError with the nearest name.
 const Theory& find_theory(Theories theories, std::string_view name);
 const Model& find_model(Theories theories, std::string_view name);
 bool has_model(Theories theories, std::string_view name);

@@ -22,10 +22,15 @@ Numbers = Union[Sequence[Any], Array, str, None]
 Instance = Union[None, Path, Mapping[str, Any]]
 
 
+def _described(name: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    made: dict[str, Any] = call(["list", name], lambda answer: json.loads(answer["document"]),
+                                texts=texts)["models"][0]
+    return made
+
+
 @functools.lru_cache(maxsize=None)
 def _catalogue(name: str) -> dict[str, Any]:
-    made: dict[str, Any] = document(["list", name])["models"][0]
-    return made
+    return _described(name, {})
 
 
 def _chosen(arguments: dict[str, Any], *others: str) -> dict[str, Any]:
@@ -56,6 +61,7 @@ def _merged(instance: Instance, parameters: Mapping[str, Any]) -> Instance:
 class Theory:
     """A model with its statements, on one instance.
 
+    ``name`` is one of ``theories()``, the path of a theory file (.toml), or the text of one.
     ``instance`` is a dictionary with the names of an instance file (numbers, texts, lists, NumPy
     arrays, tensors; ``fractions.Fraction`` and ``decimal.Decimal`` are exact), the path of such a file,
     or None for the defaults of the model. Parameters can be given as keywords as well.
@@ -63,8 +69,15 @@ class Theory:
     is used, by the rung that reads it.
     """
 
-    def __init__(self, name: str, instance: Instance = None, **parameters: Any) -> None:
-        self._catalogue = _catalogue(check_names("theory", [name])[0])
+    def __init__(self, name: Path, instance: Instance = None, **parameters: Any) -> None:
+        given = os.fspath(name) if isinstance(name, os.PathLike) else name
+        is_text = isinstance(given, str) and "\n" in given
+        self._texts = {"theory.toml": given} if is_text else {}
+        self._model = "theory.toml" if is_text else check_names("theory", [given])[0]
+        self.is_file = self._model.endswith(".toml")
+        # A file may change while the program runs.
+        self._catalogue = (_described(self._model, self._texts) if self.is_file
+                           else _catalogue(self._model))
         if not (instance is None or isinstance(instance, (str, os.PathLike, Mapping))):
             raise Error(f"popgrad theory: an instance of type {type(instance).__name__} must be a "
                         "dictionary or the path of an instance file")
@@ -89,13 +102,13 @@ class Theory:
 
     def __repr__(self) -> str:
         if self.instance is None:
-            return f"popgrad.theory('{self.name}')"
+            return f"popgrad.theory('{self.name if self._texts else self._model}')"
         what = (", ".join(self.instance) if isinstance(self.instance, Mapping)
                 else os.fspath(self.instance))
         return f"<popgrad.Theory {self.name}: {what}>"
 
     def _words(self, command: str, positional: Sequence[str], options: Mapping[str, Any]) -> list[str]:
-        return [command, self.name, *check_names(command, positional),
+        return [command, self._model, *check_names(command, positional),
                 *words_of(options, self.parameters)]
 
     def run(self, rung: str, *, t1: Number = None, steps: Number = None, eta: Number = None,
@@ -121,7 +134,7 @@ class Theory:
         """
         options = _chosen(locals(), "rung")
         return call(self._words("run", [rung], options), Run, instance=self.instance,
-                    progress=progress)
+                    texts=self._texts, progress=progress)
 
     def moments(self, *, progress: Progress = None, **options: Any) -> Run:
         """Mean and standard deviation (columns ``NAME`` and ``NAME_sd``, (times)) of the observables of
@@ -159,7 +172,7 @@ class Theory:
     def _compare(self, rung: str, other: Optional[str], run: Any, name: str, progress: Progress,
                  options: Mapping[str, Any]) -> Comparison:
         """Tables in memory are files with that name, a number behind it if there are several."""
-        tables, texts = {}, {}
+        tables, texts = {}, dict(self._texts)
         group = options.get("group") or []
         labels = [group] if isinstance(group, str) else list(group)
         if run is not None:
@@ -225,7 +238,7 @@ class Theory:
             return Table(answer, "popgrad " + " ".join(words), ["first", "second"])
 
         words = self._words("landscape", [] if name is None else [name], options)
-        return call(words, make, instance=self.instance, progress=progress)
+        return call(words, make, instance=self.instance, texts=self._texts, progress=progress)
 
     def sweep(self, rung: str, over: Mapping[str, Any], *,
               success: Union[Sequence[str], str, None] = None,
@@ -239,13 +252,13 @@ class Theory:
         options = _chosen(locals(), "rung", "over")
         words = self._words("sweep", [rung], {**options, "over": dict(over)})
         return call(words, lambda answer: Table(answer, "popgrad " + " ".join(words), list(over)),
-                    instance=self.instance, progress=progress)
+                    instance=self.instance, texts=self._texts, progress=progress)
 
     def equations(self, rung: str, *, format: str = "text", **options: Any) -> str:
         """The right-hand side that is integrated, from the rung's own code: text, latex, cpp or
         python."""
         return call(self._words("equations", [rung], {**options, "format": format}),
-                    lambda answer: str(answer["output"]), instance=self.instance)
+                    lambda answer: str(answer["output"]), instance=self.instance, texts=self._texts)
 
     def observer(self, rung: str = "sgd", *, seed: int = 1) -> "Observer":
         """Computes observables of states that are given as matrices; see Observer."""
@@ -266,6 +279,9 @@ class Observer:
     """
 
     def __init__(self, theory: Theory, rung: str = "sgd", seed: int = 1) -> None:
+        if theory.is_file:
+            raise Error(f"popgrad observe: {theory.name}: theories of files observe no state that is given; "
+                        "log its observables in the training itself")
         instance = theory.instance
         if instance is None:
             text = "{}"
@@ -332,8 +348,9 @@ def command(*words: str, progress: Progress = None) -> Result:
                 progress=progress)
 
 
-def theory(name: str, instance: Instance = None, **parameters: Any) -> Theory:
-    """A theory by name (see ``theories()``), on an instance; see Theory."""
+def theory(name: Path, instance: Instance = None, **parameters: Any) -> Theory:
+    """A theory by name (see ``theories()``), by the path of its file or by its text, on an instance; see
+    Theory."""
     return Theory(name, instance, **parameters)
 
 

@@ -1,0 +1,23 @@
+#pragma once
+/// A theory file in place of the name of a model.
+
+#include <vector>
+
+#include "commands/commands.hpp"
+
+namespace popgrad::cli {
+
+/// The theories of a command: those of the program, or only that of the file FILE.toml among its words.
+class TheoriesOfWords {
+ public:
+  /// Reads the file. Throws InputError, also for FILE.py and for commands that take no file.
+  explicit TheoriesOfWords(const Invocation& call);
+  /// As given, with these theories; not longer than this.
+  [[nodiscard]] const Invocation& call() const { return call_; }
+
+ private:
+  std::vector<Theory> own_;
+  Invocation call_;
+};
+
+}  // namespace popgrad::cli

@@ -1,0 +1,502 @@
+#include "theory_files/theory_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "io/npz.hpp"
+#include "scalars/number_text.hpp"
+
+namespace popgrad::theory_files {
+namespace theory_file_cpp {
+namespace {
+
+using Kind = TomlNode::Kind;
+
+// Sections that no command reads yet.
+const std::vector<std::string> later_sections{"statement", "figure", "law"};
+
+std::string name_of(Kind kind) {
+  switch (kind) {
+    case Kind::table:
+      return "a table";
+    case Kind::list:
+      return "a list";
+    case Kind::text:
+      return "a text";
+    case Kind::number:
+      return "a number";
+    case Kind::truth:
+      return "true or false";
+    case Kind::other:
+      break;
+  }
+  return "a date";
+}
+
+class FileReader {
+ public:
+  explicit FileReader(const std::string& file) { made_.file = file; }
+
+  TheoryFile read(const TomlNode& root) {
+    check_keys(root, "",
+               {"format", "theory", "sizes", "parameters", "constants", "fixed", "draw", "law",
+                "state", "loss", "training", "observables", "invariants", "rung", "statement",
+                "landscape", "figure"});
+    if (const TomlNode* format = root.find("format"); format != nullptr && format->text != "1")
+      refuse(*format, "format", "must be 1, the only one that there is");
+    read_theory(root.find("theory"));
+    each(root, "sizes", [&](const TomlNode& e, const std::string& at) { add_size(e, at); });
+    each(root, "parameters",
+         [&](const TomlNode& e, const std::string& at) { add_parameter(e, at); });
+    add_formulas(root, "constants", "constant", made_.loss.constants);
+    add_formulas(root, "fixed", "fixed", made_.loss.fixed);
+    add_formulas(root, "draw", "draw", made_.loss.draws);
+    each(root, "state", [&](const TomlNode& e, const std::string& at) {
+      made_.loss.states.push_back(state(e, at, "state " + e.key));
+    });
+    add_formulas(root, "loss", "loss step", made_.loss.loss);
+    if (const TomlNode* training = root.find("training")) read_training(*training);
+    each(root, "observables",
+         [&](const TomlNode& e, const std::string& at) { add_observable(e, at); });
+    each(root, "invariants",
+         [&](const TomlNode& e, const std::string& at) { add_invariant(e, at); });
+    each(root, "rung", [&](const TomlNode& e, const std::string& at) { add_rung(e, at); });
+    each(root, "landscape",
+         [&](const TomlNode& e, const std::string& at) { add_landscape(e, at); });
+    for (const std::string& section : later_sections) {
+      each(root, section.c_str(),
+           [&](const TomlNode& /*e*/, const std::string& at) { made_.unread.push_back(at); });
+    }
+    return std::move(made_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const TomlNode& at, const std::string& entry,
+                           const std::string& reason) const {
+    refuse(at.place, entry, reason);
+  }
+  [[noreturn]] void refuse(TextPlace at, const std::string& entry,
+                           const std::string& reason) const {
+    throw InputError(
+        fmt::format("{}:{}:{}: {}: {}", made_.file, at.line, at.column, entry, reason));
+  }
+
+  void check_keys(const TomlNode& table, const std::string& entry,
+                  const std::vector<std::string>& known) const {
+    for (const TomlNode& part : table.parts) {
+      if (std::ranges::find(known, part.key) != known.end()) continue;
+      const std::string what =
+          entry.empty() ? "is no section" : fmt::format("has no key '{}'", part.key);
+      refuse(part.key_place, entry.empty() ? part.key : entry,
+             fmt::format("{}{}; there {} {}", what, suggestion(part.key, known),
+                         known.size() == 1 ? "is" : "are", fmt::join(known, ", ")));
+    }
+  }
+  using EntryReader = std::function<void(const TomlNode&, const std::string&)>;
+
+  // Every entry of a section, with its name in the file.
+  void each(const TomlNode& root, const char* section, const EntryReader& read) const {
+    const TomlNode* table = root.find(section);
+    if (table == nullptr) return;
+    require_kind(*table, section, Kind::table);
+    for (const TomlNode& entry : table->parts)
+      read(entry, fmt::format("{}.{}", section, entry.key));
+  }
+
+  void require_kind(const TomlNode& node, const std::string& entry, Kind kind) const {
+    if (!node.is(kind))
+      refuse(node, entry, fmt::format("is {}; give {}", name_of(node.kind), name_of(kind)));
+  }
+
+  // A text of a table; empty where it is not there.
+  std::string text(const TomlNode& table, const char* key, const std::string& entry) const {
+    const TomlNode* node = table.find(key);
+    if (node == nullptr) return {};
+    require_kind(*node, fmt::format("{}.{}", entry, key), Kind::text);
+    return node->text;
+  }
+
+  // A formula: a text or a number. Its place is kept under `learned`.
+  std::string formula(const TomlNode& node, const std::string& entry, const std::string& learned) {
+    if (node.is(Kind::number)) {
+      if (const auto why = refusal_of_number(node.text, {}))
+        refuse(node, entry, node.text + " " + *why);
+    } else if (!node.is(Kind::text)) {
+      refuse(node, entry,
+             fmt::format("is {}; give a formula between quotes or a number", name_of(node.kind)));
+    }
+    if (node.text.empty()) refuse(node, entry, "is empty; give a formula");
+    made_.places.insert_or_assign(learned, PlacedFormula{entry, node});
+    return node.text;
+  }
+
+  long whole(const TomlNode& node, const std::string& entry, long least) const {
+    long value = 0;
+    const std::string& digits = node.text;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    constexpr long most = 1'000'000'000;
+    if (!node.is(Kind::number) || error != std::errc{} || end != digits.data() + digits.size() ||
+        value < least || value > most)
+      refuse(node, entry, fmt::format("must be a whole number from {} to {}", least, most));
+    return value;
+  }
+
+  void read_theory(const TomlNode* table) {
+    SampleLoss& loss = made_.loss;
+    loss.name = std::filesystem::path(made_.file).stem().string();
+    if (table != nullptr) {
+      require_kind(*table, "theory", Kind::table);
+      check_keys(*table, "theory", {"name", "title", "paper"});
+      made_.title = text(*table, "title", "theory");
+      loss.paper = text(*table, "paper", "theory");
+      if (const TomlNode* name = table->find("name")) {
+        loss.name = text(*table, "name", "theory");
+        if (!is_theory_name(loss.name))
+          refuse(*name, "theory.name",
+                 "must begin with a letter and have letters, digits, - and _");
+      }
+    }
+    if (!is_theory_name(loss.name)) loss.name = "theory";
+    if (loss.paper.empty()) loss.paper = made_.title.empty() ? made_.file : made_.title;
+  }
+
+  void add_size(const TomlNode& node, const std::string& entry) {
+    LossSize size{.name = node.key};
+    const TomlNode* value = &node;
+    if (node.is(Kind::table)) {
+      check_keys(node, entry, {"value", "meaning", "require"});
+      value = node.find("value");
+      if (value == nullptr) refuse(node, entry, "has no value; give one, as in { value = 3 }");
+      size.meaning = text(node, "meaning", entry);
+    }
+    size.value = whole(*value, entry, 1);
+    size.range = at_least(1);
+    if (node.is(Kind::table) && node.find("require") != nullptr) {
+      const std::optional<Range> range = range_of(text(node, "require", entry), size.range);
+      if (!range)
+        refuse(*node.find("require"), entry,
+               "must be a bound such as \">= 2\" or \">= 2 and <= 9\"");
+      size.range = *range;
+    }
+    made_.places.insert_or_assign("size " + node.key, PlacedFormula{entry, *value});
+    made_.loss.sizes.push_back(std::move(size));
+  }
+
+  // "> 0", ">= 0 and <= 1"; nothing for what is no comparison with a number.
+  static std::optional<Range> range_of(std::string_view text, Range range) {
+    const auto trimmed = [](std::string_view t) {
+      while (!t.empty() && t.front() == ' ') t.remove_prefix(1);
+      while (!t.empty() && t.back() == ' ') t.remove_suffix(1);
+      return t;
+    };
+    for (std::size_t begin = 0; begin <= text.size();) {
+      constexpr std::string_view conjunction = " and ";
+      const std::size_t end = std::min(text.find(conjunction, begin), text.size());
+      std::string_view part = trimmed(text.substr(begin, end - begin));
+      begin = end + conjunction.size();
+      if (part.empty() || (part[0] != '<' && part[0] != '>')) return std::nullopt;
+      const bool low = part[0] == '>', open = part.size() < 2 || part[1] != '=';
+      part = trimmed(part.substr(open ? 1 : 2));
+      if (refusal_of_number(part, {})) return std::nullopt;
+      const FractionText fraction = parse_number(part);
+      const double bound = std::stod(fraction.numerator) / std::stod(fraction.denominator);
+      if (low) {
+        range.low = bound == 0 && open ? least_positive : bound;
+        range.without_low = open && bound != 0;
+      } else {
+        range.high = bound;
+        range.without_high = open;
+      }
+    }
+    return range;
+  }
+
+  // Lists of numbers, as the file writes them.
+  Value numbers(const TomlNode& list, const std::string& entry) const {
+    Value::List made;
+    for (const TomlNode& part : list.parts) {
+      if (part.is(Kind::list)) {
+        made.push_back(numbers(part, entry));
+        continue;
+      }
+      const bool number = part.is(Kind::number) || part.is(Kind::text);
+      const auto why = number ? refusal_of_number(part.text, {})
+                              : std::optional<std::string>("is " + name_of(part.kind));
+      if (why) refuse(part, entry, fmt::format("{} {}; lists hold numbers", part.text, *why));
+      made.emplace_back(part.text);
+    }
+    return made;
+  }
+
+  // Numbers row after row as lists of lists.
+  static Value shaped(std::span<const double> numbers, std::span<const std::size_t> shape) {
+    if (shape.empty()) return numbers.front();
+    if (shape.size() == 1) return std::vector<double>(numbers.begin(), numbers.end());
+    Value::List rows;
+    const std::size_t length = shape[0] == 0 ? 0 : numbers.size() / shape[0];
+    for (std::size_t row = 0; row < shape[0]; ++row)
+      rows.push_back(shaped(numbers.subspan(row * length, length), shape.subspan(1)));
+    return rows;
+  }
+
+  // The array of an .npz next to the file.
+  Value data(const TomlNode& node, const TomlNode& table, const std::string& entry) {
+    namespace fs = std::filesystem;
+    const std::string name = text(table, "data", entry);
+    if (name.empty() || name != fs::path(name).filename() || !name.ends_with(".npz"))
+      refuse(node, entry, "must be the name of an .npz in the folder of this file");
+    const fs::path path = fs::path(made_.file).parent_path() / name;
+    if (fs::is_symlink(path)) refuse(node, entry, name + " is a link; give a file of this folder");
+    const std::string array =
+        table.find("array") == nullptr ? table.key : text(table, "array", entry);
+    try {
+      const NpzContent content = read_npz(path, NpzRanks::any);
+      for (const auto& [own, values] : content.arrays) {
+        if (own != array) continue;
+        constexpr std::size_t most_axes = 8;
+        const std::vector<std::size_t>& shape = content.shapes.find(array)->second;
+        if (shape.size() > most_axes)
+          refuse(node, entry, fmt::format("array {} has more than {} axes", array, most_axes));
+        return shaped(values, shape);
+      }
+      if (const auto unread = content.unread.find(array); unread != content.unread.end())
+        refuse(node, entry, fmt::format("array {} of {} {}", array, name, unread->second));
+      std::vector<std::string> names;
+      for (const auto& own : content.arrays) names.push_back(own.first);
+      refuse(node, entry,
+             fmt::format("{} has no array {}{}; it has {}", name, array, suggestion(array, names),
+                         fmt::join(names, ", ")));
+    } catch (const InputError& error) {
+      if (std::string_view(error.what()).starts_with(made_.file + ":")) throw;
+      refuse(node, entry, error.what());
+    }
+  }
+
+  void add_parameter(const TomlNode& node, const std::string& entry) {
+    LossParameter p{.name = node.key};
+    const std::string learned = "parameter " + node.key;
+    const TomlNode* value = &node;
+    if (node.is(Kind::table)) {
+      check_keys(node, entry, {"value", "data", "array", "shape", "meaning", "require"});
+      value = node.find("value");
+      p.meaning = text(node, "meaning", entry);
+      p.shape = text(node, "shape", entry);
+      if (const TomlNode* file = node.find("data")) {
+        if (value != nullptr) refuse(*file, entry, "has a value and data; leave one out");
+        p.value = data(*file, node, entry);
+        made_.places.insert_or_assign(learned, PlacedFormula{entry, *file});
+      } else if (value == nullptr) {
+        refuse(node, entry, "has no value; give one, as in { value = 0.1 }");
+      }
+      if (const TomlNode* require = node.find("require")) {
+        const std::string rule = text(node, "require", entry);
+        if (const std::optional<Range> range = range_of(rule, {})) {
+          p.range = *range;
+        } else if (rule == "positive_definite") {
+          p.require = rule;
+        } else {
+          refuse(*require, entry,
+                 "must be \"positive_definite\" or a bound such as \"> 0\" or \">= 0 and <= 1\"");
+        }
+      }
+    }
+    if (value != nullptr) {
+      if (value->is(Kind::list)) {
+        p.value = numbers(*value, entry);
+        made_.places.insert_or_assign(learned, PlacedFormula{entry, *value});
+      } else {
+        p.value = formula(*value, entry, learned);
+      }
+    }
+    if (p.name == "eta" || p.name == "batch") {
+      set_default_of_run(p, value == nullptr ? node : *value, entry);
+    } else {
+      made_.loss.parameters.push_back(std::move(p));
+    }
+  }
+
+  // eta and batch are those of the run: a file gives their defaults.
+  void set_default_of_run(const LossParameter& p, const TomlNode& value, const std::string& entry) {
+    if (p.name == "batch") {
+      made_.loss.batch = whole(value, entry, 1);
+      return;
+    }
+    if (!value.is(Kind::number) || refusal_of_number(value.text, above(0)))
+      refuse(value, entry, "must be a number > 0: it is the default of --eta");
+    made_.loss.step = std::stod(value.text);
+  }
+
+  // Entries that are formulas, or tables with one.
+  void add_formulas(const TomlNode& root, const char* section, const char* kind,
+                    std::vector<NamedFormula>& to) {
+    each(root, section, [&](const TomlNode& node, const std::string& entry) {
+      const std::string learned = fmt::format("{} {}", kind, node.key);
+      to.push_back({node.key, formula_in(node, entry, learned, {"formula", "meaning"})});
+    });
+  }
+
+  // Of an entry that is a formula, or a table that has one.
+  std::string formula_in(const TomlNode& node, const std::string& entry, const std::string& learned,
+                         const std::vector<std::string>& known) {
+    if (!node.is(Kind::table)) return formula(node, entry, learned);
+    check_keys(node, entry, known);
+    static_cast<void>(text(node, "meaning", entry));
+    const TomlNode* own = node.find("formula");
+    if (own == nullptr)
+      refuse(node, entry, "has no formula; give one, as in { formula = \"...\" }");
+    return formula(*own, entry, learned);
+  }
+
+  void add_invariant(const TomlNode& node, const std::string& entry) {
+    LossInvariant invariant{.name = node.key, .formula = {}};
+    invariant.formula =
+        formula_in(node, entry, "invariant " + node.key, {"formula", "of", "meaning"});
+    if (node.find("of") != nullptr) invariant.of = text(node, "of", entry);
+    made_.loss.invariants.push_back(std::move(invariant));
+  }
+
+  LossState state(const TomlNode& node, const std::string& entry, const std::string& learned) {
+    LossState s{.name = node.key};
+    if (!node.is(Kind::table)) {
+      s.start = formula(node, entry, learned);
+      return s;
+    }
+    check_keys(node, entry, {"start", "shape", "meaning"});
+    if (const TomlNode* start = node.find("start")) s.start = formula(*start, entry, learned);
+    s.shape = text(node, "shape", entry);
+    made_.places.try_emplace(learned, PlacedFormula{entry, node});
+    return s;
+  }
+
+  void read_training(const TomlNode& table) {
+    require_kind(table, "training", Kind::table);
+    check_keys(table, "training", {"rate", "samples", "t1", "move"});
+    if (const TomlNode* move = table.find("move"))
+      refuse(move->key_place, "training.move", "is of a later version; leave it out");
+    if (const TomlNode* samples = table.find("samples")) {
+      made_.loss.samples = whole(*samples, "training.samples", 2);
+      made_.gives_samples = true;
+    }
+    if (const TomlNode* end = table.find("t1")) {
+      if (!end->is(Kind::number) || refusal_of_number(end->text, above(0)))
+        refuse(*end, "training.t1", "must be a number > 0: it is the default of --t1");
+      made_.loss.end = std::stod(end->text);
+    }
+    if (const TomlNode* rates = table.find("rate")) {
+      require_kind(*rates, "training.rate", Kind::table);
+      std::vector<std::string> names;
+      for (const LossState& s : made_.loss.states) names.push_back(s.name);
+      check_keys(*rates, "training.rate", names);
+      for (LossState& s : made_.loss.states) {
+        if (const TomlNode* rate = rates->find(s.name))
+          s.rate = formula(*rate, "training.rate." + s.name, "rate of " + s.name);
+      }
+    }
+  }
+
+  void add_observable(const TomlNode& node, const std::string& entry) {
+    LossObservable o{.name = node.key, .formula = {}};
+    o.formula = formula_in(node, entry, "observable " + node.key, {"formula", "meaning"});
+    o.meaning = text(node, "meaning", entry);
+    made_.loss.observables.push_back(std::move(o));
+  }
+
+  void add_rung(const TomlNode& node, const std::string& entry) {
+    require_kind(node, entry, Kind::table);
+    check_keys(node, entry,
+               {"of", "state", "map", "lift", "flow", "step", "closed", "time", "domain", "assumes",
+                "meaning"});
+    LossRung rung{.name = node.key};
+    made_.places.insert_or_assign("rung " + node.key, PlacedFormula{entry, node});
+    if (node.find("of") != nullptr) rung.of = text(node, "of", entry);
+    rung.assumes = text(node, "assumes", entry);
+    rung.meaning = text(node, "meaning", entry);
+    const auto add = [&](const char* part, std::vector<NamedFormula>& to) {
+      each(node, part, [&](const TomlNode& e, const std::string& name) {
+        const std::string learned = fmt::format("rung {} {} {}", node.key, part, e.key);
+        to.push_back({e.key, formula(e, fmt::format("rung.{}.{}", node.key, name), learned)});
+      });
+    };
+    add("map", rung.map);
+    add("lift", rung.lift);
+    add("flow", rung.flow);
+    add("step", rung.step);
+    add("closed", rung.closed);
+    each(node, "state", [&](const TomlNode& e, const std::string& name) {
+      rung.states.push_back(state(e, fmt::format("rung.{}.{}", node.key, name),
+                                  fmt::format("rung {} state {}", node.key, e.key)));
+    });
+    for (const auto& [key, to] :
+         {std::pair{"time", &rung.time}, std::pair{"domain", &rung.domain}}) {
+      if (const TomlNode* own = node.find(key)) {
+        *to = formula(*own, fmt::format("{}.{}", entry, key),
+                      fmt::format("rung {} {}", node.key, key));
+      }
+    }
+    made_.loss.rungs.push_back(std::move(rung));
+  }
+
+  void add_landscape(const TomlNode& node, const std::string& entry) {
+    require_kind(node, entry, Kind::table);
+    check_keys(node, entry, {"over", "set", "rung", "paths", "rest"});
+    // Landscapes of own rungs, and those that are minimised over what is not set.
+    if ((node.find("rung") != nullptr && text(node, "rung", entry) != "flow") ||
+        node.find("rest") != nullptr) {
+      made_.unread.push_back(entry);
+      return;
+    }
+    if (node.find("paths") != nullptr) made_.unread.push_back(entry + ".paths");
+    FileLandscape landscape{.name = node.key};
+    const TomlNode* over = node.find("over");
+    constexpr const char* example = "as in over = { a = [-1, 3], b = [-1, 3] }";
+    if (over == nullptr || over->parts.size() != 2)
+      refuse(node, entry, fmt::format("needs two numbers and their ranges, {}", example));
+    for (std::size_t k = 0; k < 2; ++k) {
+      const TomlNode& axis = over->parts[k];
+      const bool pair = axis.is(Kind::list) && axis.parts.size() == 2;
+      if (!pair || refusal_of_number(axis.parts[0].text, {}) ||
+          refusal_of_number(axis.parts[1].text, {}) ||
+          !(std::stod(axis.parts[0].text) < std::stod(axis.parts[1].text)))
+        refuse(axis, entry, fmt::format("needs a range LOW < HIGH, {}", example));
+      landscape.axes[k] = {axis.key, axis.parts[0].text, axis.parts[1].text};
+      made_.places.insert_or_assign("parameter " + axis.key, PlacedFormula{entry, axis});
+    }
+    const TomlNode* set = node.find("set");
+    if (set == nullptr) refuse(node, entry, "sets no state; give set = { STATE = \"...\" }");
+    require_kind(*set, entry, Kind::table);
+    std::vector<std::string> names;
+    for (const LossState& s : made_.loss.states) names.push_back(s.name);
+    check_keys(*set, entry, names);
+    for (const TomlNode& e : set->parts) {
+      landscape.set.push_back({e.key, formula(e, fmt::format("{}.{}", entry, e.key),
+                                              fmt::format("landscape {} {}", node.key, e.key))});
+    }
+    made_.landscapes.push_back(std::move(landscape));
+  }
+
+  TheoryFile made_;
+};
+
+}  // namespace
+}  // namespace theory_file_cpp
+
+bool is_theory_name(const std::string& name) {
+  return !name.empty() && std::isalpha(static_cast<unsigned char>(name.front())) != 0 &&
+         std::ranges::all_of(
+             name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; });
+}
+
+TheoryFile parse_theory_file(const std::string& text, const std::string& file) {
+  return theory_file_cpp::FileReader(file).read(parse_toml(text, file));
+}
+
+}  // namespace popgrad::theory_files

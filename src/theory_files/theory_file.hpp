@@ -1,0 +1,65 @@
+#pragma once
+/// A theory as one TOML file: sizes, parameters, laws, loss and rungs (theorems/files/README.md).
+///
+/// A file computes nothing by itself: it runs no code and reads only arrays of its own folder that it names.
+
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/toml_tree.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/evidence/theory.hpp"
+#include "popgrad/learning/sample_loss.hpp"
+
+namespace popgrad::theory_files {
+
+/// A formula with its place in the file.
+struct PlacedFormula {
+  std::string entry;  ///< as the file has it: draw.x
+  TomlNode node;
+};
+
+/// The expected loss over two numbers, which set states by formulas; the others stay at their start.
+struct FileLandscape {
+  struct Axis {
+    std::string name, low, high;
+  };
+  std::string name;
+  std::array<Axis, 2> axes;
+  std::vector<NamedFormula> set;
+};
+
+struct TheoryFile {
+  std::string file;  ///< as given
+  std::string title;
+  SampleLoss loss;
+  std::vector<FileLandscape> landscapes;
+  bool gives_samples = false;       ///< `samples` of [training]
+  std::vector<std::string> unread;  ///< sections of later versions, such as statement.limit
+  /// By the kind and name that messages of the room learning begin with: "draw x", "loss step loss".
+  std::map<std::string, PlacedFormula> places;
+};
+
+/// Samples that stand for a law where nothing exact does, if the file gives no number.
+inline constexpr long usual_samples = 100'000;
+
+/// Whether a theory may be called so.
+bool is_theory_name(const std::string& name);
+
+/// Throws InputError "FILE:LINE:COLUMN: ENTRY: REASON" for what the text may not have; formulas are not read here.
+TheoryFile parse_theory_file(const std::string& text, const std::string& file);
+
+/// Sets samples where parts of the loss need them and none are given. Throws InputError for a mistake in a formula.
+void complete(TheoryFile& file);
+
+/// The mistake in an entry, or another of the same text, with its place in the file.
+InputError located(const TheoryFile& file, const InputError& error);
+
+/// Completes the file, and notes in it as unread the rungs that no model has yet. Cost: the samples of its laws are
+/// drawn. Throws InputError, also for laws that memory does not allow.
+Theory theory_of(TheoryFile& file);
+
+}  // namespace popgrad::theory_files

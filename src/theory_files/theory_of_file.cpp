@@ -1,0 +1,115 @@
+// Models of files, with mistakes of formulas at their places.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "learning/entry_error.hpp"
+#include "learning/loss_rung.hpp"
+#include "theory_files/file_landscape.hpp"
+#include "theory_files/theory_file.hpp"
+#include "theory_files/torch_script.hpp"
+
+namespace popgrad::theory_files {
+namespace theory_of_file_cpp {
+namespace {
+
+bool needs_samples(const SampleLoss& loss) {
+  learning::LossArrays arrays(loss, Parameters(loss.name));
+  try {
+    const learning::ExpectedLoss expected(arrays, loss);
+    return false;
+  } catch (const learning::EntryError&) {
+    return true;
+  }
+}
+
+}  // namespace
+}  // namespace theory_of_file_cpp
+
+InputError located(const TheoryFile& file, const InputError& error) {
+  const auto* within = dynamic_cast<const learning::EntryError*>(&error);
+  if (within == nullptr) {
+    // Of a value outside its range: "NAME: VALUE must be ...".
+    const std::string text = error.what();
+    const std::size_t colon = std::min(text.find(": "), text.size());
+    const auto named = file.places.find("parameter " + text.substr(0, colon));
+    if (named == file.places.end()) return InputError(fmt::format("{}: {}", file.file, text));
+    const auto& [entry, node] = named->second;
+    return InputError(fmt::format("{}:{}:{}: {}: {}", file.file, node.place.line, node.place.column,
+                                  entry, text.substr(colon + 2)));
+  }
+  // The longest name that is the entry, or the beginning of it.
+  std::string name = within->entry();
+  while (!name.empty() && !file.places.contains(name)) {
+    const std::size_t space = name.rfind(' ');
+    name.resize(space == std::string::npos ? 0 : space);
+  }
+  if (name.empty())
+    return InputError(fmt::format("{}: {}: {}", file.file, within->entry(), within->reason()));
+  const PlacedFormula& placed = file.places.at(name);
+  TextPlace at = placed.node.place;
+  if (within->place()) at = placed.node.place_in({within->place()->line, within->place()->column});
+  return InputError(fmt::format("{}:{}:{}: {}: {}", file.file, at.line, at.column, placed.entry,
+                                within->reason()));
+}
+
+void complete(TheoryFile& file) {
+  try {
+    if (!file.gives_samples && theory_of_file_cpp::needs_samples(file.loss))
+      file.loss.samples = usual_samples;
+  } catch (const InputError& error) {
+    throw located(file, error);
+  }
+}
+
+Theory theory_of(TheoryFile& file) {
+  complete(file);
+  Theory theory;
+  try {
+    theory.model = model_of_loss(file.loss);
+  } catch (const InputError& error) {
+    throw located(file, error);
+  }
+  // What the room learning does not read yet.
+  for (const NamedFormula& fixed : file.loss.fixed) file.unread.push_back("fixed." + fixed.name);
+  for (const LossInvariant& invariant : file.loss.invariants)
+    file.unread.push_back("invariants." + invariant.name);
+  for (const LossParameter& p : file.loss.parameters) {
+    if (!p.require.empty()) file.unread.push_back("parameters." + p.name + ".require");
+  }
+  for (const LossRung& rung : file.loss.rungs) {
+    const std::vector<RungInfo> made = theory.model->rungs();
+    if (std::ranges::find(made, rung.name, &RungInfo::name) == made.end())
+      file.unread.push_back("rung." + rung.name);
+  }
+  for (const FileLandscape& landscape : file.landscapes) {
+    try {
+      theory.landscapes.push_back(landscape_of(file, landscape));
+    } catch (const InputError& error) {
+      TheoryFile own = file;
+      for (const NamedFormula& set : landscape.set) {
+        own.places.insert_or_assign(
+            "state " + set.name,
+            file.places.at(fmt::format("landscape {} {}", landscape.name, set.name)));
+      }
+      throw located(own, error);
+    }
+  }
+  theory.file = file.file;
+  theory.written = [loss = file.loss](const std::string& rung, const Parameters& p) {
+    if (rung != "flow" && rung != "gd") {
+      throw InputError(
+          fmt::format("{} {}: has no field of its own to print; give flow", loss.name, rung));
+    }
+    return field_in_numpy(loss, p);
+  };
+  theory.training_script = [loss = file.loss](const Parameters& p, std::uint64_t seed) {
+    return torch_script(loss, p, seed);
+  };
+  return theory;
+}
+
+}  // namespace popgrad::theory_files
