@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -91,8 +92,10 @@ class Names {
 
   void make_all() {
     for (const LossSize& size : written_.sizes) {
-      constexpr long most_size = 1'000'000'000;
-      const long value = given_.count(size.name, size.value, 1, most_size);
+      constexpr double most_size = 1e9;
+      const long value =
+          given_.count(size.name, size.value, std::lround(std::ceil(std::max(size.range.low, 0.0))),
+                       std::lround(std::floor(std::min(size.range.high, most_size))));
       declare(size.name, "size", [this, size, value] { return graph_.size(size.name, value); });
     }
     for (const LossParameter& p : written_.parameters)
@@ -294,7 +297,8 @@ class Names {
   }
 
   Array state(const LossState& s) {
-    const Array start = with_laws("start of " + s.name, s.start, arrays_.start_draws);
+    const Array start =
+        with_laws("start of " + s.name, s.start.empty() ? "0" : s.start, arrays_.start_draws);
     for (const Draw& draw : arrays_.start_draws) {
       if (draw.probabilities && !read_draws(*draw.probabilities, arrays_.start_draws).empty())
         throw InputError("laws of a start may not depend on its draws");

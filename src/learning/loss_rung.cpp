@@ -52,7 +52,7 @@ std::shared_ptr<const LossInstance> loss_instance(SampleLoss written, Parameters
 }
 
 template <class T>
-LossRung<T>::Parts::Parts(const LossInstance& instance)
+LossFlow<T>::Parts::Parts(const LossInstance& instance)
     : arrays(instance.written, instance.given),
       expected(arrays, instance.written),
       dimension(arrays.dimension()),
@@ -78,11 +78,11 @@ LossRung<T>::Parts::Parts(const LossInstance& instance)
 }
 
 template <class T>
-LossRung<T>::LossRung(std::shared_ptr<const LossInstance> instance)
+LossFlow<T>::LossFlow(std::shared_ptr<const LossInstance> instance)
     : instance_(std::move(instance)), parts_(std::make_unique<Parts>(*instance_)) {}
 
 template <class T>
-Vector<T> LossRung<T>::initial() const {
+Vector<T> LossFlow<T>::initial() const {
   const LossArrays& arrays = parts_->arrays;
   std::vector<Array> starts;
   for (const StateArray& s : arrays.states) starts.push_back(s.start);
@@ -107,7 +107,7 @@ Vector<T> LossRung<T>::initial() const {
 }
 
 template <class T>
-std::vector<std::string> LossRung<T>::columns() const {
+std::vector<std::string> LossFlow<T>::columns() const {
   std::vector<std::string> names{loss_column};
   if (instance_->stored) names.emplace_back(error_column);
   for (std::string& name : parts_->arrays.columns()) names.push_back(std::move(name));
@@ -115,7 +115,7 @@ std::vector<std::string> LossRung<T>::columns() const {
 }
 
 template <class T>
-T LossRung<T>::add_stored(const Vector<T>& x, Vector<T>& gradient) const {
+T LossFlow<T>::add_stored(const Vector<T>& x, Vector<T>& gradient) const {
   if (!parts_->stored) return T(0);
   std::vector<double> numbers;
   return parts_->stored->add(
@@ -134,7 +134,7 @@ T LossRung<T>::add_stored(const Vector<T>& x, Vector<T>& gradient) const {
 }
 
 template <class T>
-void LossRung<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
+void LossFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
   set_states(*parts_->summed, parts_->arrays, x);
   parts_->summed->run();
   Index i = 0;
@@ -146,7 +146,7 @@ void LossRung<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
 }
 
 template <class T>
-void LossRung<T>::observe(const Vector<T>& x, const T& t, std::span<T> row) const {
+void LossFlow<T>::observe(const Vector<T>& x, const T& t, std::span<T> row) const {
   formulas::Evaluator<T>& shown = *parts_->observables;
   set_states(shown, parts_->arrays, x);
   if (const std::span<T> time = shown.variable(time_name); !time.empty()) time[0] = t;
@@ -165,7 +165,7 @@ void LossRung<T>::observe(const Vector<T>& x, const T& t, std::span<T> row) cons
 }
 
 template <class T>
-double LossRung<T>::sampled_step(const Vector<double>& x, Vector<double>& dx, Stream& stream,
+double LossFlow<T>::sampled_step(const Vector<double>& x, Vector<double>& dx, Stream& stream,
                                  Index batch) const {
   if constexpr (std::same_as<T, double>) {
     dx = Vector<double>::Zero(x.size());
@@ -184,7 +184,7 @@ double LossRung<T>::sampled_step(const Vector<double>& x, Vector<double>& dx, St
 }
 
 template <class T>
-void LossRung<T>::covariance(const Vector<double>& x, const Matrix<double>& vectors, NodeSet nodes,
+void LossFlow<T>::covariance(const Vector<double>& x, const Matrix<double>& vectors, NodeSet nodes,
                              Matrix<double>& images) const {
   if constexpr (std::same_as<T, double>) {
     const Vector<double>& rates = parts_->rates;
@@ -196,14 +196,14 @@ void LossRung<T>::covariance(const Vector<double>& x, const Matrix<double>& vect
 }
 
 template <class T>
-OneSample::Errors LossRung<T>::errors_at(const Vector<double>& x) const {
+OneSample::Errors LossFlow<T>::errors_at(const Vector<double>& x) const {
   if (!parts_->errors) return {Vector<double>::Zero(x.size()), 0};
   return parts_->errors->standard_errors(x);
 }
 
-template class LossRung<double>;
-template class LossRung<Real>;
-template class LossRung<Rational>;
-template class LossRung<Dual<double>>;
+template class LossFlow<double>;
+template class LossFlow<Real>;
+template class LossFlow<Rational>;
+template class LossFlow<Dual<double>>;
 
 }  // namespace popgrad::learning

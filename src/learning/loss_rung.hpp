@@ -44,15 +44,15 @@ struct ExpectedLoss {
 };
 
 template <class T>
-class LossRung {
+class LossFlow {
  public:
   using Scalar = T;
-  explicit LossRung(std::shared_ptr<const LossInstance> instance);
-  LossRung(const LossRung& other) : LossRung(other.instance_) {}
-  LossRung(LossRung&&) noexcept = default;
-  LossRung& operator=(const LossRung&) = delete;
-  LossRung& operator=(LossRung&&) noexcept = default;
-  ~LossRung() = default;
+  explicit LossFlow(std::shared_ptr<const LossInstance> instance);
+  LossFlow(const LossFlow& other) : LossFlow(other.instance_) {}
+  LossFlow(LossFlow&&) noexcept = default;
+  LossFlow& operator=(const LossFlow&) = delete;
+  LossFlow& operator=(LossFlow&&) noexcept = default;
+  ~LossFlow() = default;
 
   [[nodiscard]] Index dimension() const { return parts_->dimension; }
   [[nodiscard]] Vector<T> initial() const;
@@ -65,7 +65,7 @@ class LossRung {
   void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
   template <class U>
   requires std::same_as<U, Dual<double>> && std::same_as<T, double>  // of Jacobians
-  [[nodiscard]] LossRung<U> cast() const { return LossRung<U>(instance_); }
+  [[nodiscard]] LossFlow<U> cast() const { return LossFlow<U>(instance_); }
 
   // --- in double, the random field
   void sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream,

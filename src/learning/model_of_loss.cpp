@@ -31,7 +31,7 @@ std::vector<ParameterInfo> parameters_of(const SampleLoss& loss, const LossArray
                      .kind = "count",
                      .default_value = std::to_string(size.value),
                      .help = size.meaning.empty() ? "a size" : size.meaning,
-                     .range = at_least(1)});
+                     .range = size.range});
   }
   for (const LossParameter& p : loss.parameters) {
     const auto array =
@@ -116,7 +116,7 @@ std::vector<Array> in_numpy(const std::vector<Array>& formulas) {
 
 template <class T>
 AnyRung<T> made(const SampleLoss& loss, const Parameters& p, std::uint64_t seed) {
-  return forget_type(LossRung<T>(loss_instance(loss, p, seed)));
+  return forget_type(LossFlow<T>(loss_instance(loss, p, seed)));
 }
 
 }  // namespace

@@ -25,8 +25,8 @@ namespace {
 using namespace popgrad;
 
 template <class T>
-learning::LossRung<T> rung_of(const SampleLoss& loss, const Record& given = {}) {
-  return learning::LossRung<T>(learning::loss_instance(loss, Parameters(loss.name, given), 1));
+learning::LossFlow<T> rung_of(const SampleLoss& loss, const Record& given = {}) {
+  return learning::LossFlow<T>(learning::loss_instance(loss, Parameters(loss.name, given), 1));
 }
 
 // Numbers without a pattern, in (-1, 1).
@@ -36,13 +36,13 @@ Vector<double> some_state(Index n) {
 }
 
 template <class T>
-Vector<T> field_at(const learning::LossRung<T>& rung, const Vector<T>& x) {
+Vector<T> field_at(const learning::LossFlow<T>& rung, const Vector<T>& x) {
   Vector<T> dx(x.size());
   rung.rhs(x, dx, T(0));
   return dx;
 }
 
-double loss_at(const learning::LossRung<double>& rung, const Vector<double>& x) {
+double loss_at(const learning::LossFlow<double>& rung, const Vector<double>& x) {
   return observed_at(rung, x, "loss");
 }
 

@@ -20,8 +20,8 @@ namespace {
 
 using namespace popgrad;
 
-learning::LossRung<double> rung_of(const SampleLoss& loss) {
-  return learning::LossRung<double>(learning::loss_instance(loss, Parameters(loss.name), 1));
+learning::LossFlow<double> rung_of(const SampleLoss& loss) {
+  return learning::LossFlow<double>(learning::loss_instance(loss, Parameters(loss.name), 1));
 }
 
 // Two classes of points, of which the second has a label at random.

@@ -34,6 +34,7 @@ struct LossSize {
   std::string name;
   long value = 1;
   std::string meaning = {};
+  Range range = at_least(1);
 };
 
 struct LossParameter {
@@ -41,7 +42,8 @@ struct LossParameter {
   Value value = "0";       ///< a formula, a number, or lists of numbers, row after row
   std::string shape = {};  ///< such as "d, n"; empty: that of the value
   std::string meaning = {};
-  Range range = {};  ///< of every entry
+  Range range = {};          ///< of every entry
+  std::string require = {};  ///< of the whole: empty, or "positive_definite" (symmetric, too)
 };
 
 struct NamedFormula {
@@ -50,9 +52,11 @@ struct NamedFormula {
 
 struct LossState {
   std::string name;
-  std::string start = "0";  ///< may call laws, which are drawn once by the seed
-  std::string shape = {};   ///< empty: that of the start
-  std::string rate = "1";   ///< of parameters
+  /// May call laws, which are drawn once by the seed. Empty: 0, or of a rung with a map what the map makes of the start
+  /// of the finer rung.
+  std::string start = {};
+  std::string shape = {};  ///< empty: that of the start
+  std::string rate = "1";  ///< of parameters
 };
 
 struct LossObservable {
@@ -62,16 +66,52 @@ struct LossObservable {
   std::string range = "any number";
 };
 
+/// A law of motion of its own, such as a reduction, and how it stands to a finer rung. One of `flow`, `step` and
+/// `closed` is given, an entry for each state; with `map` and `lift`, or `lift` only, none need be: the law is derived.
+/// Formulas may read sizes, parameters, constants, fixed and `t`; left sides and what else they read:
+///
+///   map     states here            states of the finer rung, observables there
+///   lift    states of the finer    states here
+///   flow    states here            states here: derivatives
+///   step    states here            states here: next values, all at the old ones
+///   closed  states here            `start(v)`, the start of state v
+struct LossRung {
+  std::string name;
+  /// The finer rung: `flow`, `gd`, `sgd`, a rung of its own; empty: none, the law stands by itself.
+  std::string of = "flow";
+  /// Those without an entry here have the shape of their map, and the map of the finer start as their start.
+  std::vector<LossState> states = {};
+  std::vector<NamedFormula> map = {}, lift = {}, flow = {}, step = {}, closed = {};
+  /// Time of this rung as an increasing formula of that of the finer, `t`; empty: the same.
+  std::string time = {};
+  std::string domain =
+      {};  ///< a comparison of states here: where it stands for the finer rung; empty: anywhere
+  std::string assumes = {};  ///< one line, for the ladder
+  std::string meaning = {};
+};
+
+/// A formula of states that does not change along a rung.
+struct LossInvariant {
+  std::string name;
+  std::string formula;
+  std::string of = "flow";
+};
+
 struct SampleLoss {
   std::string name;   ///< of the model
   std::string paper;  ///< authors, title, arXiv id
   std::vector<LossSize> sizes = {};
   std::vector<LossParameter> parameters = {};
   std::vector<NamedFormula> constants = {};
-  std::vector<NamedFormula> draws;
-  std::vector<LossState> states;
-  std::vector<NamedFormula> loss;  ///< steps, of which `loss` is the loss
+  /// Constants that call laws, which are drawn once by the seed: the same for all rungs and runs.
+  std::vector<NamedFormula> fixed = {};
+  std::vector<NamedFormula> draws = {};
+  std::vector<LossState> states = {};
+  /// Steps, of which `loss` is the loss. Without these the model has only rungs of its own, the first `of` nothing.
+  std::vector<NamedFormula> loss = {};
   std::vector<LossObservable> observables = {};
+  std::vector<LossInvariant> invariants = {};
+  std::vector<LossRung> rungs = {};
   /// Samples that stand for the law where a summand of the loss is not summed over all values; also where these are
   /// more than the samples. 0: none.
   long samples = 0;

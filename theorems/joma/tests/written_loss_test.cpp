@@ -38,7 +38,7 @@ TEST_CASE("joma: the flow at given X is that of the loss as it is written", "[jo
   for (const Attention attention : {Attention::softmax, Attention::exp, Attention::linear}) {
     const ClassInstance<double> instance = joma_of_three_classes::instance_of(attention, 0);
     const SampleLoss loss = written(instance);
-    const learning::LossRung<double> derived(
+    const learning::LossFlow<double> derived(
         learning::loss_instance(loss, Parameters(loss.name), 1));
     const PopulationFlow<double> flow(instance);
     const Vector<double> x = flow.initial();

@@ -55,7 +55,7 @@ Training<Rational> training(const Vector<Rational>& state) {
 TEST_CASE("scb: the population field is that of the loss as it is written, exactly",
           "[scb][learning]") {
   const SampleLoss loss = written();
-  const learning::LossRung<Rational> derived(
+  const learning::LossFlow<Rational> derived(
       learning::loss_instance(loss, Parameters(loss.name), 1));
   const Vector<Rational> state = derived.initial();
   REQUIRE(state.size() == 21);

@@ -48,7 +48,7 @@ TEST_CASE("topic: documents under uniform attention have the gradient of the wri
   loss.states = {
       {.name = "W", .start = "(arange(n)[:, None] - 2 * arange(n)) / 7", .shape = "n, n"}};
   loss.loss.push_back({"out", "W @ frequency"});
-  const learning::LossRung<Rational> derived(
+  const learning::LossFlow<Rational> derived(
       learning::loss_instance(loss, Parameters(loss.name), 1));
   const Vector<Rational> x = derived.initial();
   Vector<Rational> found(x.size());
@@ -73,7 +73,7 @@ TEST_CASE("topic: the flow of the whole layer is that of the written loss", "[to
                  {.name = "W", .shape = "n, n"}};
   loss.loss.push_back({"pull", "frequency * exp(K @ Q[shown] / sqrt(d))"});
   loss.loss.push_back({"out", "(pull / sum(pull)) @ W"});
-  const learning::LossRung<double> derived(learning::loss_instance(loss, Parameters(loss.name), 1));
+  const learning::LossFlow<double> derived(learning::loss_instance(loss, Parameters(loss.name), 1));
   Training training;
   training.law = law().cast<double>();
   training.law.masked = 0.2;
