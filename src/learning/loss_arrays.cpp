@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "formulas/elaborate.hpp"
+#include "formulas/gradient.hpp"
 #include "formulas/operation.hpp"
 #include "learning/entry_error.hpp"
 #include "popgrad/base/error.hpp"
@@ -99,8 +100,9 @@ class Names {
                        std::lround(std::floor(std::min(size.range.high, most_size))));
       declare(size.name, "size", [this, size, value] { return graph_.size(size.name, value); });
     }
-    for (const LossParameter& p : written_.parameters)
-      declare(p.name, "parameter", [this, &p] { return parameter(p); });
+    for (const LossParameter& p : written_.parameters) {
+      if (!is_of_run(p.name)) declare(p.name, "parameter", [this, &p] { return parameter(p); });
+    }
     for (const NamedFormula& c : written_.constants)
       declare(c.name, "constant", [this, &c] { return formula(c.formula); });
     for (const NamedFormula& d : written_.draws) {
@@ -114,7 +116,11 @@ class Names {
       declare(o.name, "observable", [this, &o] { return observed(o); });
     makers_.emplace(time_name, Maker{"time", [this] { return graph_.variable(time_name, {}); }});
 
-    for (const LossParameter& p : written_.parameters) array(p.name);
+    for (const LossInvariant& i : written_.invariants)
+      declare(i.name, "invariant", [this, &i] { return formula(i.formula); });
+    for (const LossParameter& p : written_.parameters) {
+      if (!is_of_run(p.name)) array(p.name);
+    }
     for (const NamedFormula& c : written_.constants) forbid(c.name, array(c.name), "draw state t");
     for (const NamedFormula& d : written_.draws) forbid(d.name, array(d.name), "state t");
     for (const Draw& draw : arrays_.draws) {
@@ -122,6 +128,27 @@ class Names {
     }
     for (const LossState& s : written_.states) array(s.name);
     for (const NamedFormula& l : written_.loss) forbid(l.name, array(l.name), "t");
+    for (const LossState& s : written_.states) arrays_.states.push_back(states_.at(s.name));
+    if (has_loss()) make_loss();
+    make_rungs();
+    for (const LossObservable& o : written_.observables) {
+      if (!has_loss()) {
+        require_shown(o);
+        continue;
+      }
+      forbid(o.name, array(o.name), "draw");
+      arrays_.observables.push_back({o.name, array(o.name)});
+    }
+    show_maps();
+    for (const LossInvariant& i : written_.invariants) make_invariant(i);
+    list_entries();
+  }
+
+ private:
+  [[nodiscard]] bool has_loss() const {
+    return !written_.loss.empty() || !written_.states.empty() || written_.rungs.empty();
+  }
+  void make_loss() {
     if (!makers_.contains("loss") || makers_.at("loss").kind != "loss step")
       refuse_entry("loss", "no step is called 'loss'; it is the one that is trained");
     arrays_.loss = array("loss");
@@ -130,15 +157,8 @@ class Names {
           written_.name, "loss step loss",
           fmt::format("has shape {}; the loss is a number", to_text(arrays_.loss.shape())));
     }
-    for (const LossState& s : written_.states) arrays_.states.push_back(states_.at(s.name));
-    for (const LossObservable& o : written_.observables) {
-      forbid(o.name, array(o.name), "draw");
-      arrays_.observables.push_back({o.name, array(o.name)});
-    }
-    list_entries();
   }
 
- private:
   [[noreturn]] void refuse_entry(const std::string& entry, const std::string& reason) const {
     throw EntryError(written_.name, entry, reason);
   }
@@ -148,32 +168,37 @@ class Names {
     std::function<Array()> make;
   };
 
-  void declare(const std::string& name, const std::string& kind, std::function<Array()> make) {
+  void require_free_name(const std::string& entry, const std::string& name) const {
     static const std::set<std::string, std::less<>> reserved{time_name, "step",  "pi",      "inf",
                                                              "eta",     "batch", "expected"};
     const std::vector<std::string> functions = formulas::function_names();
-    const std::string entry = kind + " " + name;
     if (!formulas::syntax::is_plain_name(name))
       refuse_entry(entry, "is no name: letters, digits and _");
     if (reserved.contains(name) ||
         std::find(functions.begin(), functions.end(), name) != functions.end() ||
         std::find(law_names().begin(), law_names().end(), name) != law_names().end())
       refuse_entry(entry, "is a reserved name");
+  }
+  void declare(const std::string& name, const std::string& kind, std::function<Array()> make) {
+    const std::string entry = kind + " " + name;
+    require_free_name(entry, name);
     const auto [known, added] = makers_.emplace(name, Maker{kind, std::move(make)});
     if (!added) refuse_entry(entry, fmt::format("is a {} already", known->second.kind));
   }
 
   void list_entries() {
     const auto list = [&](const auto& written) {
-      for (const auto& entry : written)
-        arrays_.entries.push_back({makers_.at(entry.name).kind, entry.name, array(entry.name)});
+      for (const auto& entry : written) {
+        if (const auto maker = makers_.find(entry.name); maker != makers_.end())
+          arrays_.entries.push_back({maker->second.kind, entry.name, array(entry.name)});
+      }
     };
     list(written_.parameters);
     list(written_.constants);
     list(written_.draws);
     list(written_.states);
     list(written_.loss);
-    list(written_.observables);
+    if (has_loss()) list(written_.observables);
   }
 
   Array array(const std::string& name) {
@@ -185,9 +210,11 @@ class Names {
                    fmt::format("depends on itself: {}", fmt::join(path_, " -> ")));
     }
     path_.push_back(name);
+    const formulas::Scope* const own = std::exchange(own_scope_, nullptr);
     try {
       const Array made = maker.make();
       path_.pop_back();
+      own_scope_ = own;
       return scope_.emplace(name, made).first->second;
     } catch (const EntryError&) {
       throw;
@@ -203,11 +230,15 @@ class Names {
     formulas::Scope scope;
     const auto add_names = [&](const Tree& part) {
       for (const Node& node : part.nodes) {
-        if (node.kind == Kind::name && makers_.contains(node.text)) array(node.text);
+        const bool is_own = own_scope_ != nullptr && own_scope_->contains(node.text);
+        if (node.kind == Kind::name && !is_own && makers_.contains(node.text)) array(node.text);
       }
     };
     add_names(tree);
     scope = scope_;
+    if (own_scope_ != nullptr) {
+      for (const auto& [name, array] : *own_scope_) scope.insert_or_assign(name, array);
+    }
     if (handler) {
       for (std::size_t k = 0; k < tree.nodes.size(); ++k) {
         if (tree.nodes[k].kind != Kind::call) continue;
@@ -340,10 +371,338 @@ class Names {
         });
   }
 
+  // --- rungs of their own
+
+  // Reads the text with the states of a rung over the names of the loss.
+  template <class Read>
+  auto with_own(const formulas::Scope& own, const Read& read) {
+    const formulas::Scope* const before = std::exchange(own_scope_, &own);
+    try {
+      auto made = read();
+      own_scope_ = before;
+      return made;
+    } catch (...) {
+      own_scope_ = before;
+      throw;
+    }
+  }
+  template <class Make>
+  auto located(const std::string& entry, const Make& make) const {
+    try {
+      return make();
+    } catch (const EntryError&) {
+      throw;
+    } catch (const InputError& error) {
+      throw EntryError(written_.name, entry, error);
+    }
+  }
+  Array own_formula(const std::string& entry, const formulas::Scope& own, const std::string& text,
+                    std::string_view forbidden) {
+    const Array made = located(entry, [&] { return with_own(own, [&] { return formula(text); }); });
+    forbid(entry, made, forbidden);
+    return made;
+  }
+  static const NamedFormula* find(const std::vector<NamedFormula>& formulas,
+                                  std::string_view name) {
+    const auto found = std::find_if(formulas.begin(), formulas.end(),
+                                    [&](const NamedFormula& f) { return f.name == name; });
+    return found == formulas.end() ? nullptr : &*found;
+  }
+
+  void make_rungs() {
+    for (const LossRung& r : written_.rungs) {
+      const std::string entry = "rung " + r.name;
+      static const std::set<std::string_view> of_training{"flow", "gd", "sgd"};
+      const bool is_taken = of_training.contains(r.name) || r.name == "moments" ||
+                            std::any_of(arrays_.own.begin(), arrays_.own.end(),
+                                        [&](const OwnArrays& o) { return o.name == r.name; });
+      if (is_taken) refuse_entry(entry, "has the name of another rung");
+      if (!formulas::syntax::is_plain_name(r.name))
+        refuse_entry(entry, "is no name: letters, digits and _");
+      OwnArrays made{.name = r.name};
+      if (has_loss() && of_training.contains(r.of)) {
+        made.of_loss = true;
+      } else if (!r.of.empty()) {
+        for (std::size_t k = 0; k < arrays_.own.size(); ++k) {
+          if (arrays_.own[k].name == r.of) made.finer = k;
+        }
+        if (!made.finer) {
+          refuse_entry(entry, fmt::format("is of {}, which is no rung before it: {}", r.of,
+                                          has_loss() ? "flow, gd, sgd or one of its own"
+                                                     : "the first is of nothing"));
+        }
+      }
+      make_rung(r, entry, made);
+      arrays_.own.push_back(std::move(made));
+    }
+  }
+
+  [[nodiscard]] formulas::Scope scope_of(const OwnArrays& rung) const {
+    formulas::Scope scope;
+    for (std::size_t k = 0; k < rung.names.size(); ++k)
+      scope.emplace(rung.names[k], rung.states[k]);
+    return scope;
+  }
+  [[nodiscard]] std::vector<std::string> finer_names(const OwnArrays& rung) const {
+    if (rung.finer) return arrays_.own[*rung.finer].names;
+    std::vector<std::string> names;
+    for (const LossState& s : written_.states) {
+      if (rung.of_loss) names.push_back(s.name);
+    }
+    return names;
+  }
+
+  void make_rung(const LossRung& r, const std::string& entry, OwnArrays& made) {
+    const bool is_reduction = made.of_loss || made.finer;
+    if (!is_reduction && !(r.map.empty() && r.lift.empty() && r.time.empty()))
+      refuse_entry(entry, "is of no rung, so it has no map, lift or time");
+    for (const LossState& s : r.states) made.names.push_back(s.name);
+    for (const auto* written : {&r.map, &r.flow, &r.step, &r.closed}) {
+      for (const NamedFormula& f : *written) {
+        if (std::find(made.names.begin(), made.names.end(), f.name) == made.names.end())
+          made.names.push_back(f.name);
+      }
+    }
+    if (made.names.empty()) refuse_entry(entry, "has no states");
+    const formulas::Scope finer =
+        made.finer ? scope_of(arrays_.own[*made.finer]) : formulas::Scope();
+    for (const std::string& name : made.names) {
+      const std::string state = fmt::format("{} state {}", entry, name);
+      require_free_name(state, name);
+      if (const auto known = makers_.find(name); known != makers_.end()) {
+        static const std::set<std::string_view> hidden{"state", "draw", "loss step"};
+        if (!hidden.contains(known->second.kind))
+          refuse_entry(state, fmt::format("is a {} already", known->second.kind));
+      }
+      add_own_state(r, state, name, finer, made);
+    }
+    const formulas::Scope own = scope_of(made);
+    const auto add_law = [&](const std::string& kind, const std::vector<NamedFormula>& written,
+                             const formulas::Scope& scope, std::string_view forbidden,
+                             std::vector<Array>& to) {
+      for (std::size_t k = 0; k < made.names.size() && !written.empty(); ++k) {
+        const NamedFormula* f = find(written, made.names[k]);
+        if (f == nullptr)
+          refuse_entry(entry, fmt::format("{} has no entry for {}", kind, made.names[k]));
+        const std::string place = fmt::format("{} {} {}", entry, kind, f->name);
+        to.push_back(located(place, [&] {
+          return broadcast(own_formula(place, scope, f->formula, forbidden),
+                           made.states[k].shape());
+        }));
+      }
+    };
+    add_law("flow", r.flow, own, "draw state", made.flow);
+    formulas::Scope stepping = own;
+    stepping.emplace(step_size_name, graph_.variable(step_size_name, {}));
+    add_law("step", r.step, stepping, "draw state t", made.step);
+    if (!r.closed.empty()) add_closed(r, entry, own, made);
+    add_lift(r, entry, own, made);
+    if (!made.flow.empty() && !made.step.empty())
+      refuse_entry(entry, "has a flow and a step; it moves in one of these ways");
+    if (!made.step.empty() && !made.closed.empty())
+      refuse_entry(entry, "has a step and a closed form; closed forms are of flows");
+    const bool steps =
+        r.of == "gd" || r.of == "sgd" || (made.finer && !arrays_.own[*made.finer].step.empty());
+    if (made.step.empty() && made.finer && steps)
+      refuse_entry(entry, fmt::format("is of {}, which steps; give its step", r.of));
+    if (!made.step.empty() && is_reduction && !steps)
+      refuse_entry(entry, fmt::format("steps, but {} flows; write of = 'gd'", r.of));
+    if (!made.has_law() && made.lift.empty()) {
+      refuse_entry(entry, made.map.empty()
+                              ? "has no law: give flow, step or closed"
+                              : "has a map only; laws left out need a lift too in this version");
+    }
+    if (!made.has_law() && made.map.empty())
+      refuse_entry(entry, "has a lift only; laws left out need a map too in this version");
+    if (!made.has_law() && steps)
+      refuse_entry(entry, "leaves its law out, which is derived for flows only; give its step");
+    if (!made.has_law() && made.finer && arrays_.own[*made.finer].flow.empty() &&
+        arrays_.own[*made.finer].has_law())
+      refuse_entry(entry, fmt::format("leaves its law out, but {} has no flow", r.of));
+    if (!r.time.empty()) {
+      if (steps) refuse_entry(entry, "has a time of its own; only flows have");
+      const std::string place = entry + " time";
+      made.time = own_formula(place, {}, r.time, "draw state");
+      if (made.time->rank() != 0) refuse_entry(place, "is no number");
+      made.time_slope = located(place, [&] {
+        return formulas::gradient(*made.time, {graph_.variable(time_name, {})}).front();
+      });
+    }
+    if (!r.domain.empty()) {
+      const std::string place = entry + " domain";
+      made.domain = own_formula(place, own, r.domain, "draw state t");
+      if (made.domain->node().type != formulas::Type::truth)
+        refuse_entry(place, "is no comparison, such as v > 0");
+    }
+    show_by_name(own, made);
+  }
+
+  void add_own_state(const LossRung& r, const std::string& entry, const std::string& name,
+                     const formulas::Scope& finer, OwnArrays& made) {
+    const auto listed = std::find_if(r.states.begin(), r.states.end(),
+                                     [&](const LossState& s) { return s.name == name; });
+    std::optional<Array> start, map;
+    if (listed != r.states.end() && !listed->start.empty()) {
+      start = located(entry, [&] {
+        return with_laws(fmt::format("start of {}.{}", r.name, name), listed->start,
+                         made.start_draws);
+      });
+      forbid(entry, *start, "draw state t");
+    }
+    if (!r.map.empty()) {
+      const NamedFormula* f = find(r.map, name);
+      if (f == nullptr) refuse_entry(entry, "has no entry in map");
+      map = own_formula(entry, finer, f->formula, "draw t");
+    }
+    Shape shape;
+    if (listed != r.states.end() && !listed->shape.empty()) {
+      shape = located(entry, [&] { return shape_of(listed->shape); });
+    } else if (start || map) {
+      shape = (map ? *map : *start).shape();
+    }
+    // Evaluators go by names, so these are of one state each.
+    const bool is_free = !makers_.contains(name) && own_names_.insert(name).second;
+    made.states.push_back(
+        graph_.variable(is_free ? name : fmt::format("{}.{}", r.name, name), shape));
+    const auto fitting = [&](const Array& a) {
+      return located(entry, [&] { return broadcast(a, shape); });
+    };
+    made.starts.push_back(start ? std::optional(fitting(*start)) : std::nullopt);
+    if (map) made.map.push_back(fitting(*map));
+  }
+
+  void add_closed(const LossRung& r, const std::string& entry, const formulas::Scope& own,
+                  OwnArrays& made) {
+    for (std::size_t k = 0; k < made.names.size(); ++k) {
+      made.start_variables.push_back(graph_.variable(
+          fmt::format("start of {} at 0", made.states[k].node().text), made.states[k].shape()));
+    }
+    const auto start = [&](const Tree& tree, std::size_t k) -> std::optional<Array> {
+      const Node& call = tree.nodes[k];
+      if (call.text != "start") return std::nullopt;
+      if (call.parts.size() == 1 && tree.nodes[call.parts[0]].kind == Kind::name) {
+        for (std::size_t i = 0; i < made.names.size(); ++i) {
+          if (made.names[i] == tree.nodes[call.parts[0]].text) return made.start_variables[i];
+        }
+      }
+      throw InputError("start takes the name of a state of this rung");
+    };
+    for (std::size_t k = 0; k < made.names.size(); ++k) {
+      const NamedFormula* f = find(r.closed, made.names[k]);
+      if (f == nullptr)
+        refuse_entry(entry, fmt::format("closed has no entry for {}", made.names[k]));
+      const std::string place = fmt::format("{} closed {}", entry, f->name);
+      const Array formula = located(place, [&] {
+        return broadcast(
+            with_own(own, [&] { return elaborated(formulas::syntax::parse(f->formula), start); }),
+            made.states[k].shape());
+      });
+      forbid(place, formula, "draw state");
+      for (const Array& state : made.states) {
+        if (reads(formula, state)) {
+          refuse_entry(place, fmt::format("reads {}, which it is to give; its start is start({})",
+                                          f->name, f->name));
+        }
+      }
+      made.closed.push_back(formula);
+    }
+  }
+
+  void add_lift(const LossRung& r, const std::string& entry, const formulas::Scope& own,
+                OwnArrays& made) {
+    if (r.lift.empty()) return;
+    const std::vector<std::string> names = finer_names(made);
+    const std::vector<Array> states = arrays_.finer_states(made);
+    for (const NamedFormula& f : r.lift) {
+      if (std::find(names.begin(), names.end(), f.name) == names.end())
+        refuse_entry(entry, fmt::format("lift {} is no state of {}", f.name, r.of));
+    }
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      const NamedFormula* f = find(r.lift, names[k]);
+      if (f == nullptr) refuse_entry(entry, fmt::format("lift has no entry for {}", names[k]));
+      const std::string place = fmt::format("{} lift {}", entry, names[k]);
+      made.lift.push_back(located(place, [&] {
+        return broadcast(own_formula(place, own, f->formula, "draw state t"), states[k].shape());
+      }));
+    }
+  }
+
+  // Observables that read none of the states of the loss when names are of the states here; these may read each other.
+  void show_by_name(formulas::Scope own, OwnArrays& made) {
+    for (bool found = true; found;) {
+      found = false;
+      for (const LossObservable& o : written_.observables) {
+        if (own.contains(o.name)) continue;
+        try {
+          const Array shown = with_own(own, [&] { return observed(o); });
+          if (is_free_of_training(shown)) {
+            made.observables.push_back({o.name, shown});
+            own.emplace(o.name, shown);
+            found = true;
+          }
+        } catch (const InputError&) {
+          continue;  // of other names; make_all refuses one that no rung has
+        }
+      }
+    }
+  }
+  bool is_free_of_training(const Array& formula) {
+    for (const Draw& draw : arrays_.draws) {
+      if (reads(formula, draw.variable)) return false;
+    }
+    return std::none_of(states_.begin(), states_.end(),
+                        [&](const auto& s) { return reads(formula, s.second.variable); });
+  }
+
+  void require_shown(const LossObservable& o) const {
+    for (const OwnArrays& rung : arrays_.own) {
+      for (const ObservableArray& shown : rung.observables) {
+        if (shown.name == o.name) return;
+      }
+    }
+    refuse_entry("observable " + o.name, "reads what no rung has");
+  }
+
+  // The coarser states as columns of training, where they can be compared.
+  void show_maps() {
+    std::map<std::string, std::string, std::less<>> texts;
+    for (std::size_t r = 0; r < arrays_.own.size(); ++r) {
+      const OwnArrays& rung = arrays_.own[r];
+      for (std::size_t k = 0; k < rung.map.size() && rung.of_loss; ++k) {
+        const std::string& text = find(written_.rungs[r].map, rung.names[k])->formula;
+        const auto [known, added] = texts.try_emplace(rung.names[k], text);
+        if (added) arrays_.observables.push_back({rung.names[k], rung.map[k]});
+        if (known->second != text) {
+          refuse_entry(fmt::format("rung {} state {}", rung.name, rung.names[k]),
+                       fmt::format("has the name of another column, of {}", known->second));
+        }
+      }
+    }
+  }
+
+  void make_invariant(const LossInvariant& i) {
+    InvariantArray made{.name = i.name};
+    const std::string entry = "invariant " + i.name;
+    if (i.of == "flow" && has_loss()) {
+      made.array = array(i.name);
+    } else {
+      for (std::size_t k = 0; k < arrays_.own.size(); ++k) {
+        if (arrays_.own[k].name == i.of) made.of = k;
+      }
+      if (!made.of) refuse_entry(entry, fmt::format("is of {}, which is no rung that flows", i.of));
+      if (arrays_.own[*made.of].flow.empty() && arrays_.own[*made.of].has_law())
+        refuse_entry(entry, fmt::format("is of {}, which does not flow", i.of));
+      made.array = own_formula(entry, scope_of(arrays_.own[*made.of]), i.formula, "state");
+    }
+    forbid(entry, made.array, "draw t");
+    arrays_.invariants.push_back(made);
+  }
+
   // Which kinds of names a formula must not depend on, parted by spaces.
   void forbid(const std::string& name, const Array& formula, std::string_view kinds) {
     const auto refuse = [&](const std::string& kind, const Array& variable) {
-      if (kinds.find(kind) == std::string_view::npos || !reads(formula, variable)) return;
+      const bool is_named = fmt::format(" {} ", kinds).find(" " + kind + " ") != std::string::npos;
+      if (!is_named || !reads(formula, variable)) return;
       const auto maker = makers_.find(name);
       refuse_entry(maker == makers_.end() ? name : maker->second.kind + " " + name,
                    kind == "t"
@@ -362,6 +721,8 @@ class Names {
   std::map<std::string, Maker> makers_;
   formulas::Scope scope_;
   const formulas::Scope* handled_scope_ = nullptr;
+  const formulas::Scope* own_scope_ = nullptr;  ///< of states of a rung of its own
+  std::set<std::string, std::less<>> own_names_;
   std::vector<std::string> path_;
   std::map<std::string, StateArray> states_;
 };
@@ -383,6 +744,20 @@ void add_parts(const Array& formula, bool negative, std::vector<Array>& parts) {
 
 void reject_entry(const std::string& model, const std::string& entry, const std::string& reason) {
   throw EntryError(model, entry, reason);
+}
+
+bool is_of_run(const std::string& parameter) {
+  return parameter == step_size_name || parameter == batch_name;
+}
+
+std::vector<std::string> entry_names(const std::vector<std::string>& names,
+                                     const std::vector<Array>& arrays) {
+  std::vector<std::string> all;
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    for (std::string& name : entry_names(names[k], arrays[k].shape()))
+      all.push_back(std::move(name));
+  }
+  return all;
 }
 
 std::vector<std::string> entry_names(const std::string& name, const Shape& shape) {
@@ -411,13 +786,14 @@ std::vector<Array> LossArrays::state_variables() const {
   for (const StateArray& s : states) variables.push_back(s.variable);
   return variables;
 }
+std::vector<Array> LossArrays::finer_states(const OwnArrays& rung) const {
+  if (rung.finer) return own[*rung.finer].states;
+  return rung.of_loss ? state_variables() : std::vector<Array>{};
+}
 std::vector<std::string> LossArrays::state_names() const {
   std::vector<std::string> names;
-  for (const StateArray& s : states) {
-    for (std::string& name : entry_names(s.variable.node().text, s.variable.shape()))
-      names.push_back(std::move(name));
-  }
-  return names;
+  for (const StateArray& s : states) names.push_back(s.variable.node().text);
+  return entry_names(names, state_variables());
 }
 std::vector<std::string> LossArrays::columns() const {
   std::vector<std::string> names;

@@ -38,6 +38,31 @@ struct NamedEntry {
   Array array;
 };
 
+/// A rung of its own (LossRung) at these sizes. Arrays of laws are empty where they are not written, else one a state.
+struct OwnArrays {
+  std::string name;
+  bool of_loss = false;              ///< the finer rung is one of training
+  std::optional<std::size_t> finer;  ///< place of the finer one among the rungs of their own
+  std::vector<std::string> names;    ///< of the states, as written
+  std::vector<Array> states;         ///< variables, of names that no other has
+  std::vector<std::optional<Array>> starts;
+  std::vector<Draw> start_draws;
+  std::vector<Array> map;   ///< of the finer states
+  std::vector<Array> lift;  ///< one a finer state
+  std::vector<Array> flow, step, closed;
+  std::vector<Array> start_variables;  ///< that `closed` reads, one a state
+  std::optional<Array> time, time_slope, domain;
+  std::vector<ObservableArray> observables;  ///< whose formulas read nothing that is not here
+
+  [[nodiscard]] bool has_law() const { return !flow.empty() || !step.empty() || !closed.empty(); }
+};
+
+struct InvariantArray {
+  std::string name;
+  Array array;
+  std::optional<std::size_t> of;  ///< a rung of its own; none: flow
+};
+
 /// Graph and arrays; not for several threads.
 struct LossArrays {
   LossArrays(const SampleLoss& written, const Parameters& given);
@@ -47,8 +72,13 @@ struct LossArrays {
   std::vector<Draw> draws;                 ///< after those that they depend on
   std::vector<Draw> start_draws;
   std::vector<StateArray> states;
-  Array loss;  ///< of one sample
-  std::vector<ObservableArray> observables;
+  Array loss;                                ///< of one sample; no array where the text has no loss
+  std::vector<ObservableArray> observables;  ///< then the maps of rungs of their own
+  std::vector<OwnArrays> own;
+  std::vector<InvariantArray> invariants;
+
+  /// States of the rung that is finer than an own one.
+  [[nodiscard]] std::vector<Array> finer_states(const OwnArrays& rung) const;
   std::vector<NamedEntry> entries;  ///< of all kinds but sizes, in the order of the text
 
   /// Numbers of the state.
@@ -72,6 +102,10 @@ struct LossArrays {
 };
 
 inline constexpr const char* time_name = "t";
+inline constexpr const char* step_size_name = "eta";
+inline constexpr const char* batch_name = "batch";
+/// `eta` and `batch` are of the run: as parameters of a text they are its defaults.
+bool is_of_run(const std::string& parameter);
 
 /// Numbers of all parameters, in the order of `parameters`. Throws InputError for one outside its range.
 template <class T>
@@ -105,6 +139,9 @@ std::vector<T> evaluated(const Array& formula, const LossArrays& arrays,
 [[noreturn]] void reject_entry(const std::string& model, const std::string& entry,
                                const std::string& reason);
 
+/// Names of the entries of arrays, one array after the other.
+std::vector<std::string> entry_names(const std::vector<std::string>& names,
+                                     const std::vector<Array>& arrays);
 /// Names of the entries of an array: NAME, NAME_0, NAME_0_1.
 std::vector<std::string> entry_names(const std::string& name, const Shape& shape);
 

@@ -40,6 +40,7 @@ std::shared_ptr<const LossInstance> loss_instance(SampleLoss written, Parameters
   LossInstance made{std::move(written), std::move(given), seed, nullptr};
   LossArrays arrays(made.written, made.given);
   const std::vector<std::vector<double>> parameters = parameter_values<double>(arrays);
+  if (made.written.loss.empty()) return std::make_shared<const LossInstance>(std::move(made));
   require_probabilities(made.written, arrays, parameters);
   if (made.written.samples < 0 || made.written.samples == 1)
     reject_entry(made.written.name, "samples", "must be 0 or 2 and more");

@@ -9,11 +9,13 @@
 #include "formulas/print.hpp"
 #include "formulas/written.hpp"
 #include "learning/loss_rung.hpp"
+#include "learning/own_rung.hpp"
 #include "popgrad/fluctuations/prediction.hpp"
 #include "popgrad/learning/sample_loss.hpp"
 #include "popgrad/rungs/declared_parameter.hpp"
 #include "popgrad/rungs/given_start.hpp"
 #include "popgrad/rungs/rung.hpp"
+#include "scalars/number_text.hpp"
 
 namespace popgrad {
 namespace model_of_loss_cpp {
@@ -34,6 +36,7 @@ std::vector<ParameterInfo> parameters_of(const SampleLoss& loss, const LossArray
                      .range = size.range});
   }
   for (const LossParameter& p : loss.parameters) {
+    if (is_of_run(p.name)) continue;
     const auto array =
         std::find_if(arrays.parameters.begin(), arrays.parameters.end(),
                      [&](const ParameterArray& a) { return a.variable.node().text == p.name; });
@@ -53,6 +56,11 @@ std::vector<ParameterInfo> parameters_of(const SampleLoss& loss, const LossArray
   return infos;
 }
 
+std::string with_axes(std::string name, const Array& array) {
+  for (Index axis = 0; axis < array.rank(); ++axis) name += "_N";
+  return name;
+}
+
 std::vector<ObservableInfo> observables_of(const SampleLoss& loss, const LossArrays& arrays) {
   std::vector<ObservableInfo> infos{{loss_column, "expected loss", "any number"}};
   if (loss.samples > 0) {
@@ -61,9 +69,12 @@ std::vector<ObservableInfo> observables_of(const SampleLoss& loss, const LossArr
   }
   for (std::size_t k = 0; k < loss.observables.size(); ++k) {
     const LossObservable& o = loss.observables[k];
-    std::string name = o.name;
-    for (Index axis = 0; axis < arrays.observables[k].array.rank(); ++axis) name += "_N";
-    infos.push_back({name, o.formula, o.range, o.meaning});
+    infos.push_back(
+        {with_axes(o.name, arrays.observables[k].array), o.formula, o.range, o.meaning});
+  }
+  for (std::size_t k = loss.observables.size(); k < arrays.observables.size(); ++k) {
+    const ObservableArray& o = arrays.observables[k];
+    infos.push_back({with_axes(o.name, o.array), "map of a coarser rung", "any number"});
   }
   return infos;
 }
@@ -119,12 +130,119 @@ AnyRung<T> made(const SampleLoss& loss, const Parameters& p, std::uint64_t seed)
   return forget_type(LossFlow<T>(loss_instance(loss, p, seed)));
 }
 
+// Rungs of their own after those of training, and the steps to them.
+void add_own_rungs(const SampleLoss& loss, const LossArrays& arrays, ModelTable& table) {
+  const std::string end = fmt::format("{:g}", loss.end), step = fmt::format("{:g}", loss.step);
+  const std::vector<ParameterInfo> reads = parameters_of(loss, arrays);
+  for (std::size_t k = 0; k < arrays.own.size(); ++k) {
+    const LossRung& written = loss.rungs[k];
+    const OwnArrays& own = arrays.own[k];
+    const bool flows = !own.flow.empty() || !own.has_law();
+    const auto add = [&](const std::string& name, RungKind kind, const std::string& law) {
+      Rung rung;
+      rung.info = {.name = name,
+                   .kind = kind,
+                   .summary = written.meaning.empty() ? law : written.meaning + ": " + law,
+                   .cost = "its formulas",
+                   .column_note = {},
+                   .default_end = end,
+                   .default_step = step};
+      if (kind == RungKind::descent)
+        rung.info.default_end = fmt::format("{}", std::lround(loss.end / loss.step));
+      rung.reads = reads;
+      rung.why_no_symbols = "is written as formulas already";
+      const Rung* finer = nullptr;
+      for (const Rung& other : table.rungs) {
+        if (other.info.name == written.of) finer = &other;
+      }
+      std::vector<ObservableInfo> states;
+      for (std::size_t s = 0; s < own.names.size(); ++s)
+        states.push_back({with_axes(own.names[s], own.states[s]), "its state", "any number"});
+      const auto is_state = [&](const ObservableInfo& o) {
+        return std::any_of(states.begin(), states.end(),
+                           [&](const ObservableInfo& state) { return state.name == o.name; });
+      };
+      if (!own.lift.empty() && finer != nullptr) {
+        for (const ObservableInfo& o : finer->observables) {
+          if (!is_state(o)) rung.observables.push_back(o);
+        }
+      } else {
+        for (const LossObservable& o : loss.observables) {
+          for (const ObservableArray& shown : own.observables) {
+            if (shown.name == o.name)
+              rung.observables.push_back(
+                  {with_axes(o.name, shown.array), o.formula, o.range, o.meaning});
+          }
+        }
+      }
+      rung.observables.insert(rung.observables.end(), states.begin(), states.end());
+      const bool closed = kind == RungKind::closed_form;
+      rung = rung.made_by([loss, k, closed]<class T>(const Parameters& p, std::uint64_t seed) {
+        return own_rung<T>(loss_instance(loss, p, seed), k, closed);
+      });
+      if (kind == RungKind::descent) rung.make_in_digits = nullptr;
+      if (closed) {
+        rung.reads.pop_back();  // of a start of its own
+        table.rungs.push_back(rung);
+      } else {
+        table.rungs.push_back(with_given_state(rung, fmt::format("{} {}", loss.name, name)));
+      }
+    };
+    if (flows) {
+      add(own.name, RungKind::flow,
+          own.has_law() ? "flow as written" : "flow derived from that of " + written.of);
+    } else if (!own.step.empty()) {
+      add(own.name, RungKind::descent, "steps as written");
+    } else {
+      add(own.name, RungKind::closed_form, "closed form as written");
+    }
+    const auto assumed = [&] {
+      return written.assumes.empty() ? std::string("nothing more, as written") : written.assumes;
+    };
+    if (!written.of.empty())
+      table.ladder.push_back({written.of, own.name, assumed(), end, {}, false});
+    if (flows && !own.closed.empty()) {
+      const std::string name = own.name + "_closed";
+      add(name, RungKind::closed_form, "closed form as written");
+      table.ladder.push_back({own.name, name, "the closed form of its flow", end, {}, false});
+    }
+  }
+}
+
+// `eta` and `batch` among the parameters are defaults of the run.
+void take_defaults_of_run(SampleLoss& loss) {
+  for (const LossParameter& p : loss.parameters) {
+    if (!is_of_run(p.name)) continue;
+    const auto* text = p.value.as<std::string>();
+    const std::string number = text != nullptr ? *text : json_text(p.value);
+    if (const auto why = refusal_of_number(number, {}))
+      reject_entry(loss.name, "parameter " + p.name, number + " " + *why);
+    const auto value = from_text<double>(number);
+    if (!(value > 0)) reject_entry(loss.name, "parameter " + p.name, number + " must be > 0");
+    if (p.name == step_size_name) loss.step = value;
+    if (p.name == batch_name) loss.batch = std::lround(value);
+  }
+}
+
 }  // namespace
 }  // namespace model_of_loss_cpp
 
 std::shared_ptr<const Model> model_of_loss(SampleLoss loss) {
   using namespace model_of_loss_cpp;
+  take_defaults_of_run(loss);
+  if (!loss.fixed.empty())
+    reject_entry(loss.name, "fixed " + loss.fixed.front().name,
+                 "is not there in this version; draw it in a start, or give its numbers");
+  for (const LossParameter& p : loss.parameters) {
+    if (!p.require.empty())
+      reject_entry(loss.name, "parameter " + p.name, "require is not there in this version");
+  }
   LossArrays arrays(loss, Parameters(loss.name));
+  if (loss.loss.empty() && loss.states.empty() && !loss.rungs.empty()) {
+    ModelTable own{.name = loss.name, .paper = loss.paper};
+    add_own_rungs(loss, arrays, own);
+    return std::make_shared<const Model>(std::move(own));
+  }
   const ExpectedLoss expected(arrays, loss);
   (void)loss_instance(loss, Parameters(loss.name), 0);
   const std::string jumps = arrays.no_gradient();
@@ -177,6 +295,7 @@ std::shared_ptr<const Model> model_of_loss(SampleLoss loss) {
   const std::string end = fmt::format("{:g}", loss.end);
   table.ladder = {{"sgd", "gd", "the expectation in place of a minibatch", end, {}, false},
                   {"gd", "flow", "steps of length 0", end, {}, false}};
+  add_own_rungs(loss, arrays, table);
   return std::make_shared<const Model>(std::move(table));
 }
 

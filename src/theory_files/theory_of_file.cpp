@@ -73,18 +73,9 @@ Theory theory_of(TheoryFile& file) {
   } catch (const InputError& error) {
     throw located(file, error);
   }
-  // What the room learning does not read yet.
-  for (const NamedFormula& fixed : file.loss.fixed) file.unread.push_back("fixed." + fixed.name);
+  // Only their names and shapes are checked.
   for (const LossInvariant& invariant : file.loss.invariants)
     file.unread.push_back("invariants." + invariant.name);
-  for (const LossParameter& p : file.loss.parameters) {
-    if (!p.require.empty()) file.unread.push_back("parameters." + p.name + ".require");
-  }
-  for (const LossRung& rung : file.loss.rungs) {
-    const std::vector<RungInfo> made = theory.model->rungs();
-    if (std::ranges::find(made, rung.name, &RungInfo::name) == made.end())
-      file.unread.push_back("rung." + rung.name);
-  }
   for (const FileLandscape& landscape : file.landscapes) {
     try {
       theory.landscapes.push_back(landscape_of(file, landscape));

@@ -43,7 +43,7 @@ struct LossParameter {
   std::string shape = {};  ///< such as "d, n"; empty: that of the value
   std::string meaning = {};
   Range range = {};          ///< of every entry
-  std::string require = {};  ///< of the whole: empty, or "positive_definite" (symmetric, too)
+  std::string require = {};  ///< of the whole, "positive_definite"; refused in this version
 };
 
 struct NamedFormula {
@@ -67,10 +67,11 @@ struct LossObservable {
 };
 
 /// A law of motion of its own, such as a reduction, and how it stands to a finer rung. One of `flow`, `step` and
-/// `closed` is given, an entry for each state; with `map` and `lift`, or `lift` only, none need be: the law is derived.
+/// `closed` is given, an entry for each state, or `flow` and `closed`: then there is a rung NAME_closed, too. With `map` and
+/// `lift` none need be: the flow is derived. Not there: laws left out with `lift` or `map` only, and of steps.
 /// Formulas may read sizes, parameters, constants, fixed and `t`; left sides and what else they read:
 ///
-///   map     states here            states of the finer rung, observables there
+///   map     states here            states of the finer rung
 ///   lift    states of the finer    states here
 ///   flow    states here            states here: derivatives
 ///   step    states here            states here: next values, all at the old ones
@@ -84,13 +85,13 @@ struct LossRung {
   std::vector<NamedFormula> map = {}, lift = {}, flow = {}, step = {}, closed = {};
   /// Time of this rung as an increasing formula of that of the finer, `t`; empty: the same.
   std::string time = {};
-  std::string domain =
-      {};  ///< a comparison of states here: where it stands for the finer rung; empty: anywhere
+  /// A comparison of states here, where it stands for the finer rung; the start has to be inside. Empty: anywhere.
+  std::string domain = {};
   std::string assumes = {};  ///< one line, for the ladder
   std::string meaning = {};
 };
 
-/// A formula of states that does not change along a rung.
+/// A formula of states that does not change along a rung, the author says: names and shapes are checked, not that.
 struct LossInvariant {
   std::string name;
   std::string formula;
@@ -103,7 +104,8 @@ struct SampleLoss {
   std::vector<LossSize> sizes = {};
   std::vector<LossParameter> parameters = {};
   std::vector<NamedFormula> constants = {};
-  /// Constants that call laws, which are drawn once by the seed: the same for all rungs and runs.
+  /// Constants that call laws, which are drawn once by the seed: the same for all rungs and runs. Refused in this
+  /// version.
   std::vector<NamedFormula> fixed = {};
   std::vector<NamedFormula> draws = {};
   std::vector<LossState> states = {};

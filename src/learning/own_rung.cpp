@@ -1,0 +1,328 @@
+#include "learning/own_rung.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "formulas/gradient.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/scalars/dual.hpp"
+#include "popgrad/scalars/real.hpp"
+
+namespace popgrad::learning {
+namespace own_rung_cpp {
+namespace {
+
+template <class T>
+void write(formulas::Evaluator<T>& evaluator, const std::vector<Array>& variables,
+           const Vector<T>& x) {
+  const T* from = x.data();
+  for (const Array& variable : variables) {
+    const std::span<T> to = evaluator.variable(variable.node().text);
+    if (!to.empty()) std::copy(from, from + std::ssize(to), to.begin());
+    from += formulas::entries(variable.shape());
+  }
+}
+
+template <class T>
+void read(const formulas::Evaluator<T>& evaluator, std::size_t outputs, Vector<T>& x) {
+  Index i = 0;
+  for (std::size_t k = 0; k < outputs; ++k) {
+    for (const T& number : evaluator.output(k)) x[i++] = number;
+  }
+}
+
+Index entries_of(const std::vector<Array>& arrays) {
+  Index total = 0;
+  for (const Array& a : arrays) total += formulas::entries(a.shape());
+  return total;
+}
+
+std::vector<Array> directions_of(const std::vector<Array>& variables) {
+  std::vector<Array> directions;
+  for (const Array& v : variables)
+    directions.push_back(v.graph->variable("direction of " + v.node().text, v.shape()));
+  return directions;
+}
+
+// Of starts that are given twice.
+constexpr double start_tolerance = 1e-9;
+
+template <class T>
+bool agree(const Vector<T>& a, const Vector<T>& b) {
+  for (Index i = 0; i < a.size(); ++i) {
+    const double size = std::max(1.0, std::abs(to_double(a[i])));
+    if (!(std::abs(to_double(T(a[i] - b[i]))) <= start_tolerance * size)) return false;
+  }
+  return true;
+}
+
+template <class T>
+class OwnRung {
+ public:
+  using Scalar = T;
+  OwnRung(std::shared_ptr<const LossInstance> instance, std::size_t place)
+      : instance_(std::move(instance)), place_(place), parts_(std::make_unique<Parts>(*this)) {}
+  OwnRung(const OwnRung& other) : OwnRung(other.instance_, other.place_) {}
+  OwnRung(OwnRung&&) noexcept = default;
+  OwnRung& operator=(const OwnRung&) = delete;
+  OwnRung& operator=(OwnRung&&) noexcept = default;
+  ~OwnRung() = default;
+
+  [[nodiscard]] Index dimension() const { return entries_of(parts_->own.states); }
+  [[nodiscard]] Vector<T> initial() const { return parts_->start; }
+  [[nodiscard]] std::vector<std::string> state_names() const {
+    return entry_names(parts_->own.names, parts_->own.states);
+  }
+  [[nodiscard]] std::vector<std::string> columns() const { return parts_->columns; }
+
+  void rhs(const Vector<T>& z, Vector<T>& dz, const T& t) const {
+    Parts& p = *parts_;
+    if (p.flow) {
+      const auto [time, slope] = times(t);
+      at(*p.flow, z, time);
+      read(*p.flow, p.own.states.size(), dz);
+      if (p.time) {
+        for (Index i = 0; i < dz.size(); ++i) dz[i] = slope * dz[i];
+      }
+    } else if (p.along) {
+      lift(z);
+      p.finer_slope = p.lifted;
+      p.finer->field.value(p.lifted, p.finer_slope, t);
+      const std::vector<Array> finer = p.arrays.finer_states(p.own);
+      write(*p.along, finer, p.lifted);
+      write(*p.along, p.directions, p.finer_slope);
+      p.along->run();
+      read(*p.along, p.own.states.size(), dz);
+    } else {
+      dz = z;
+      next(dz, default_step());
+      for (Index i = 0; i < dz.size(); ++i) dz[i] = (dz[i] - z[i]) / default_step();
+    }
+  }
+  void observe(const Vector<T>& z, const T& t, std::span<T> row) const {
+    Parts& p = *parts_;
+    std::size_t column = 0;
+    if (p.lift) {
+      lift(z);
+      p.finer_row.resize(p.finer->observables.columns.size());
+      p.finer->observables.read(p.lifted, t, p.finer_row);
+      for (const std::size_t k : p.shown) row[column++] = p.finer_row[k];
+    } else if (p.observables) {
+      at(*p.observables, z, t);
+      for (std::size_t k = 0; k < p.own.observables.size(); ++k) {
+        for (const T& number : p.observables->output(k)) row[column++] = number;
+      }
+    }
+    for (const T& number : z) row[column++] = number;
+  }
+  void next(Vector<T>& z, const T& eta) const {
+    formulas::Evaluator<T>& step = *parts_->step;
+    write(step, parts_->own.states, z);
+    if (const std::span<T> to = step.variable(step_size_name); !to.empty()) to[0] = eta;
+    step.run();
+    read(step, parts_->own.states.size(), z);
+  }
+  [[nodiscard]] Vector<T> state_at(const T& t) const {
+    formulas::Evaluator<T>& closed = *parts_->closed;
+    write(closed, parts_->own.start_variables, parts_->start);
+    if (const std::span<T> to = closed.variable(time_name); !to.empty()) to[0] = times(t).first;
+    closed.run();
+    Vector<T> z(dimension());
+    read(closed, parts_->own.states.size(), z);
+    return z;
+  }
+  [[nodiscard]] bool steps() const { return !parts_->own.step.empty(); }
+  [[nodiscard]] bool flows() const { return parts_->flow || parts_->along; }
+  template <class U>
+  requires std::same_as<U, Dual<double>> && std::same_as<T, double>  // of Jacobians
+  [[nodiscard]] OwnRung<U> cast() const { return OwnRung<U>(instance_, place_); }
+
+ private:
+  struct Parts {
+    explicit Parts(const OwnRung& of)
+        : arrays(of.instance_->written, of.instance_->given),
+          own(arrays.own[of.place_]),
+          parameters(parameter_values<T>(arrays)) {
+      const auto evaluator = [&](const std::vector<Array>& outputs) {
+        return outputs.empty() ? std::optional<formulas::Evaluator<T>>()
+                               : std::optional(prepared(outputs, arrays, parameters));
+      };
+      flow = evaluator(own.flow);
+      step = evaluator(own.step);
+      closed = evaluator(own.closed);
+      lift = evaluator(own.lift);
+      map = evaluator(own.map);
+      if (own.time) time = evaluator({*own.time, *own.time_slope});
+      if (own.finer) {
+        finer = own_rung<T>(of.instance_, *own.finer, false);
+      } else if (own.of_loss) {
+        finer = forget_type(LossFlow<T>(of.instance_));
+      }
+      if (!own.has_law()) {
+        const std::vector<Array> states = arrays.finer_states(own);
+        directions = directions_of(states);
+        along = evaluator(formulas::derivative_along(own.map, states, directions));
+      }
+      const std::vector<std::string> names = entry_names(own.names, own.states);
+      if (lift) {
+        lifted.resize(entries_of(own.lift));
+        for (std::size_t k = 0; k < finer->observables.columns.size(); ++k) {
+          const std::string& column = finer->observables.columns[k];
+          if (std::find(names.begin(), names.end(), column) != names.end()) continue;
+          shown.push_back(k);
+          columns.push_back(column);
+        }
+      } else {
+        std::vector<Array> outputs;
+        for (const ObservableArray& o : own.observables) {
+          outputs.push_back(o.array);
+          for (std::string& name : entry_names(o.name, o.array.shape()))
+            columns.push_back(std::move(name));
+        }
+        observables = evaluator(outputs);
+      }
+      columns.insert(columns.end(), names.begin(), names.end());
+      set_start(of);
+    }
+
+    void set_start(const OwnRung& of) {
+      const std::string& model = of.instance_->written.name;
+      const std::string entry = "rung " + own.name;
+      const Index count = entries_of(own.states);
+      start = Vector<T>::Constant(count, T(0));
+      if (map) {
+        write(*map, arrays.finer_states(own), finer->initial);
+        map->run();
+        map->require_defined();
+        read(*map, own.states.size(), start);
+      }
+      Index first = 0;
+      for (std::size_t k = 0; k < own.states.size(); ++k) {
+        const Index size = formulas::entries(own.states[k].shape());
+        if (own.starts[k]) {
+          const Vector<T> given = given_start(of, *own.starts[k]);
+          const Vector<T> mapped = start.segment(first, size);
+          if (map && !agree(given, mapped)) {
+            reject_entry(
+                model, entry,
+                fmt::format("begins {} elsewhere than its map of the finer start", own.names[k]));
+          }
+          start.segment(first, size) = given;
+        }
+        first += size;
+      }
+      if (own.domain) {
+        formulas::Evaluator<T> domain = prepared({*own.domain}, arrays, parameters);
+        write(domain, own.states, start);
+        domain.run();
+        for (const T& inside : domain.output(0)) {
+          if (to_double(inside) == 0)
+            reject_entry(model, entry, "begins outside its domain; give another start");
+        }
+      }
+      if (!map || !lift) return;
+      write(*lift, own.states, start);
+      lift->run();
+      read(*lift, own.lift.size(), lifted);
+      write(*map, arrays.finer_states(own), lifted);
+      map->run();
+      Vector<T> back(count);
+      read(*map, own.states.size(), back);
+      if (!agree(start, back))
+        reject_entry(model, entry, "has a map that is no inverse of its lift at the start");
+    }
+    Vector<T> given_start(const OwnRung& of, const Array& formula) {
+      formulas::Evaluator<T> evaluator({formula}, arrays.steady_names<T>());
+      const DrawSampler sampler(arrays, own.start_draws, parameter_values<double>(arrays));
+      std::vector<double> numbers;
+      for (std::size_t k = 0; k < own.start_draws.size(); ++k) {
+        const std::span<T> to = evaluator.variable(own.start_draws[k].name());
+        if (to.empty()) continue;
+        numbers.resize(to.size());
+        sampler.fill(k, of.instance_->seed, 0, numbers);
+        std::copy(numbers.begin(), numbers.end(), to.begin());
+      }
+      set_parameters(evaluator, arrays, parameters);
+      evaluator.run();
+      evaluator.require_defined();
+      Vector<T> x(formulas::entries(formula.shape()));
+      read(evaluator, 1, x);
+      return x;
+    }
+
+    LossArrays arrays;
+    const OwnArrays& own;
+    std::vector<std::vector<T>> parameters;
+    std::optional<AnyRung<T>> finer;
+    std::optional<formulas::Evaluator<T>> flow, step, closed, lift, map, time, along, observables;
+    std::vector<Array> directions;
+    std::vector<std::string> columns;
+    std::vector<std::size_t> shown;  // columns of the finer rung
+    Vector<T> start, lifted, finer_slope;
+    std::vector<T> finer_row;
+  };
+
+  void at(formulas::Evaluator<T>& evaluator, const Vector<T>& z, const T& t) const {
+    write(evaluator, parts_->own.states, z);
+    if (const std::span<T> to = evaluator.variable(time_name); !to.empty()) to[0] = t;
+    evaluator.run();
+  }
+  void lift(const Vector<T>& z) const {
+    write(*parts_->lift, parts_->own.states, z);
+    parts_->lift->run();
+    read(*parts_->lift, parts_->own.lift.size(), parts_->lifted);
+  }
+  [[nodiscard]] std::pair<T, T> times(const T& t) const {
+    if (!parts_->time) return {t, T(1)};
+    formulas::Evaluator<T>& time = *parts_->time;
+    if (const std::span<T> to = time.variable(time_name); !to.empty()) to[0] = t;
+    time.run();
+    return {time.output(0)[0], time.output(1)[0]};
+  }
+  [[nodiscard]] T default_step() const { return T(instance_->written.step); }
+
+  std::shared_ptr<const LossInstance> instance_;
+  std::size_t place_;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace
+}  // namespace own_rung_cpp
+
+template <class T>
+AnyRung<T> own_rung(const std::shared_ptr<const LossInstance>& instance, std::size_t place,
+                    bool closed) {
+  using own_rung_cpp::OwnRung;
+  const auto shared = std::make_shared<OwnRung<T>>(instance, place);
+  AnyRung<T> any = forget_type(OwnRung<T>(*shared));
+  if (closed || (!shared->flows() && !shared->steps())) {
+    any.field.value = nullptr;
+    any.field.jacobian = nullptr;
+    any.field.state_at = [shared](const T& t) { return shared->state_at(t); };
+  }
+  if constexpr (std::same_as<T, double>) {
+    if (shared->steps()) {
+      any.draws.step = [shared](Vector<double>& x, double step, Stream& /*stream*/,
+                                Index /*batch*/) { shared->next(x, step); };
+    }
+  }
+  any.clone = [instance, place, closed] { return own_rung<T>(instance, place, closed); };
+  return any;
+}
+
+template AnyRung<double> own_rung(const std::shared_ptr<const LossInstance>&, std::size_t, bool);
+template AnyRung<Real> own_rung(const std::shared_ptr<const LossInstance>&, std::size_t, bool);
+template AnyRung<Dual<double>> own_rung(const std::shared_ptr<const LossInstance>&, std::size_t,
+                                        bool);
+
+}  // namespace popgrad::learning
