@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "expectations/contraction.hpp"
@@ -48,6 +49,22 @@ Array selection(const formulas::Range& range, const Dimension& from, formulas::G
                 1, 1);
   return where(formulas::apply("equal", {places, graph.arange(from)}), graph.constant(1),
                graph.constant(0));
+}
+
+// Whether there are quotients, logarithms and the like in it, but roots, which are those of variances.
+bool may_be_undefined(const Array& formula) {
+  static const std::set<std::string_view> partial{"log", "asin", "atan2", "solve"};
+  const std::vector<bool> needed = formulas::needed_for({formula});
+  for (std::size_t k = 0; k < needed.size(); ++k) {
+    if (!needed[k]) continue;
+    const Array node{formula.graph, k};
+    if (partial.contains(node.node().operation->name)) return true;
+    if (!node.is("divide") && !node.is("power")) continue;
+    const std::optional<Rational> second = rational_value(node.input(1));
+    if (!second || (node.is("divide") ? *second == 0 : *second < 0 || denominator(*second) != 1))
+      return true;
+  }
+  return false;
 }
 
 // Axis of a term through a matrix with axes (new, old), or (old, new).
@@ -251,6 +268,11 @@ Polynomial NormalForm::made(const Array& array) {
   if (name == "where") {
     const Array condition = array.input(0);
     if (drawn(condition)) throw NotHandled("a condition on draws");
+    // 0 times what is not defined is not 0.
+    for (const std::size_t branch : {std::size_t{1}, std::size_t{2}}) {
+      if (may_be_undefined(array.input(branch)))
+        throw NotHandled("a choice between formulas that may not be defined");
+    }
     TermSum sum;
     for (const std::size_t branch : {std::size_t{1}, std::size_t{2}}) {
       const Array one = condition.number(branch == 1 ? 1 : 0),
