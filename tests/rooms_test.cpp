@@ -24,10 +24,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // A room includes from itself and from those before it.
-constexpr std::array<std::string_view, 17> rooms{
-    "base",     "scalars",      "formulas",     "statistics", "rungs",   "solving",
-    "walks",    "fluctuations", "learning",     "runs",       "judging", "evidence",
-    "theorems", "io",           "theory_files", "presenting", "commands"};
+constexpr std::array<std::string_view, 18> rooms{
+    "base",     "scalars",  "formulas",     "expectations", "statistics", "rungs",
+    "solving",  "walks",    "fluctuations", "learning",     "runs",       "judging",
+    "evidence", "theorems", "io",           "theory_files", "presenting", "commands"};
 
 std::size_t floor_of(std::string_view room) {
   return static_cast<std::size_t>(std::find(rooms.begin(), rooms.end(), room) - rooms.begin());

@@ -35,10 +35,13 @@ struct LossInstance {
 std::shared_ptr<const LossInstance> loss_instance(SampleLoss written, Parameters given,
                                                   std::uint64_t seed);
 
-/// The expected loss in two parts: what is summed over all values of its draws, and what is sampled.
+/// The expected loss in two parts: what is summed over all values of its finite draws, after the exact expectation over
+/// its normal ones where there is one, and what is sampled.
 struct ExpectedLoss {
   ExpectedLoss(LossArrays& arrays, const SampleLoss& written);
-  Array summed;                  ///< the expectation
+  Array summed;  ///< the expectation
+  std::vector<std::string>
+      ways{};  ///< of each summand: how its expectation is had, or why it is sampled
   std::optional<Array> sampled;  ///< of one sample
   std::vector<Draw> draws{};     ///< that `sampled` reads
 };

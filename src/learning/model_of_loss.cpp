@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -79,16 +80,12 @@ std::vector<ObservableInfo> observables_of(const SampleLoss& loss, const LossArr
   return infos;
 }
 
-std::string cost_of(LossArrays& arrays, const SampleLoss& loss, const ExpectedLoss& expected) {
-  double values = 0;
-  for (const Array& part : arrays.parts()) {
-    double of_part = 1;
-    for (const Draw& draw : read_draws(part, arrays.draws)) of_part *= draw.values();
-    values += of_part;
-  }
+std::string cost_of(const SampleLoss& loss, const ExpectedLoss& expected) {
+  const std::string ways = fmt::format("{}", fmt::join(expected.ways, "; "));
   return expected.sampled
-             ? fmt::format("the loss and its gradient for {} samples", loss.samples)
-             : fmt::format("the loss and its gradient for {:.4g} values of the draws", values);
+             ? fmt::format("the loss and its gradient for {} samples; summands of the loss: {}",
+                           loss.samples, ways)
+             : "summands of the loss: " + ways;
 }
 
 // put, the adjoint of take, has no name in NumPy: the sum over what each place is taken for.
@@ -252,7 +249,7 @@ std::shared_ptr<const Model> model_of_loss(SampleLoss loss) {
                .kind = RungKind::flow,
                .summary = "minus the expected gradient of the loss of one sample" +
                           (jumps.empty() ? "" : "; no gradient of the expected loss: " + jumps),
-               .cost = cost_of(arrays, loss, expected),
+               .cost = cost_of(loss, expected),
                .column_note = {},
                .default_end = fmt::format("{:g}", loss.end)};
   flow.reads = parameters_of(loss, arrays);

@@ -322,8 +322,64 @@ TEST_CASE("mistakes in a loss are named with their place", "[learning]") {
         "accepted");  // no index
   CHECK(refused([](SampleLoss& l) {
           l.loss[0].formula += " + eps";
-          l.draws.push_back({"eps", "normal()"});
-        }) == "logistic: draw eps is of no finite law; give samples, such as 100000");
+          l.draws.push_back({"eps", "uniform()"});
+        }) ==
+        "logistic: loss has no exact expectation (draw eps is neither normal nor of a finite law); "
+        "give samples, such as 100000");
+}
+
+// A mixture of three normal laws with means m, deviations s and labels c.
+SampleLoss mixture() {
+  return {.name = "mixture",
+          .paper = "",
+          .sizes = {{"d", 2}},
+          .parameters = {{.name = "p", .value = Value{"0.5", "0.3", "0.2"}},
+                         {.name = "m",
+                          .value = Value{Value{"1", "0"}, Value{"-0.5", "1"}, Value{"0", "-1"}}},
+                         {.name = "s", .value = Value{"1", "0.5", "0.25"}},
+                         {.name = "c", .value = Value{"1", "-1", "0.5"}}},
+          .draws = {{"k", "categorical(p)"}, {"x", "m[k] + s[k] * normal(d)"}},
+          .states = {{.name = "w", .shape = "d"}, {.name = "b"}},
+          .loss = {{"loss", "(w @ x + b * (x @ x) - c[k])**2 / 2"}}};
+}
+
+TEST_CASE("a loss of normal draws is summed over their finite ones, exactly on rationals",
+          "[learning][expectations]") {
+  const auto rung = rung_of<Rational>(mixture());
+  const Vector<Rational> x{{Rational(2, 5), Rational(-3, 10), Rational(1, 5)}};
+  CHECK(observed_at(rung, x, "loss") == Rational(3384375, 10000000));
+  CHECK_THAT(model_of_loss(mixture())->row("flow").info.cost,
+             Catch::Contains("exact over normal draws") && Catch::Contains("summed over 3 values"));
+  check_gradient(mixture());
+  const auto exact = rung_of<double>(mixture());
+  const Vector<double> state = some_state(3);
+  CHECK((printed::field_at<double>(mixture(), state) - field_at(exact, state)).norm() < 1e-13);
+}
+
+TEST_CASE("the exact field of in-context regression is the mean over prompts",
+          "[learning][expectations]") {
+  const SampleLoss loss{
+      .name = "regression in context",
+      .paper = "",
+      .sizes = {{"d", 2}, {"n", 3}},
+      .parameters = {{.name = "L", .value = Value{1, 0.5}}},
+      .draws = {{"w", "normal(d)"}, {"x", "normal(n, d, var=L)"}, {"q", "normal(d, var=L)"}},
+      .states = {{.name = "U", .shape = "d, d"}, {.name = "u"}},
+      .loss = {{"loss", "(u * (x @ w) @ x @ U @ q / n - w @ q)**2 / 2"}}};
+  CHECK(no_gradient(loss).empty());
+  SampleLoss sampled = loss;
+  sampled.loss = {{"loss", "abs(u * (x @ w) @ x @ U @ q / n - w @ q)**2 / 2"}};
+  sampled.samples = 20000;
+  const auto exact = rung_of<double>(loss), by_samples = rung_of<double>(sampled);
+  const Vector<double> state = some_state(5);
+  const Vector<double> difference = field_at(exact, state) - field_at(by_samples, state);
+  const auto errors = by_samples.sampling_errors(state);
+  for (Index k = 0; k < 5; ++k) {
+    CHECK(errors.gradient[k] > 0);
+    CHECK(std::abs(difference[k]) < 4 * errors.gradient[k]);
+  }
+  CHECK(std::abs(loss_at(exact, state) - loss_at(by_samples, state)) < 4 * errors.loss);
+  CHECK(field_in_numpy(loss).size() >= 2);
 }
 
 }  // namespace

@@ -216,7 +216,7 @@ TEST_CASE("a sampled loss has its standard error", "[learning]") {
                         .paper = "",
                         .draws = {{"x", "normal(2, var=4)"}, {"b", "bernoulli(0.5)"}},
                         .states = {{.name = "w"}},
-                        .loss = {{"loss", "(w - x[0])**2 / 2 + (w - b)**2"}},
+                        .loss = {{"loss", "abs(w - x[0])**2 / 2 + (w - b)**2"}},
                         .samples = 5000};
   const auto rung = rung_of(loss);
   const Vector<double> x{{1}};

@@ -12,8 +12,9 @@
 /// The field is minus the expected gradient of the loss of one sample, times the rates of the states. Laws of
 /// draws, each call of which is a new variable:
 ///   bernoulli(p, *shape)  categorical(p, *shape)  index(n, *shape)  normal(*shape, var=)  uniform(*shape)
-/// of which the first three are summed over all their values, exactly on rationals, wherever a summand of the loss
-/// reads no other; the others need `samples`. Arguments of laws may depend on other draws, not on the states.
+/// of which the first three are summed over all their values and the expectation over normal draws is a formula,
+/// exactly on rationals, wherever a summand of the loss is a polynomial in its normal draws and reads no uniform ones;
+/// other summands need `samples`. The cost of a rung lists which summand is had how. Arguments of laws may depend on other draws, not on the states.
 /// Slopes of sign, comparisons, argmax and stop_gradient are 0, so the expected gradient of a loss with these in
 /// the states need not be the gradient of the expected loss; `no_gradient` reports it.
 ///
@@ -114,8 +115,8 @@ struct SampleLoss {
   std::vector<LossObservable> observables = {};
   std::vector<LossInvariant> invariants = {};
   std::vector<LossRung> rungs = {};
-  /// Samples that stand for the law where a summand of the loss is not summed over all values; also where these are
-  /// more than the samples. 0: none.
+  /// Samples that stand for the law where the expectation of a summand is not exact; also where its finite draws have
+  /// more values than there are samples. 0: none.
   long samples = 0;
   double end = 10;    ///< `--t1` when not given
   double step = 0.1;  ///< `--eta` of gd and sgd when not given

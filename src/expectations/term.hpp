@@ -1,0 +1,85 @@
+#pragma once
+/// Monomials in arrays: what expectations are computed from.
+///
+///   T[out] = coefficient * (sum over the labels that are not in `out`) product of entries of the factors
+///
+/// A label stands for one index wherever it is found: of one axis, of several, or of none, which gives its extent
+/// as a factor. Twice in `out` it is a diagonal.
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "formulas/graph.hpp"
+#include "popgrad/scalars/rational.hpp"
+
+namespace popgrad::expectations {
+
+using formulas::Array;
+using formulas::Dimension;
+using formulas::Shape;
+using Label = std::size_t;
+
+/// Thrown where an expectation is not computed: the reason.
+class NotHandled : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+enum class FactorKind { atom, draw, hole };
+
+struct Factor {
+  Array array;
+  std::vector<Label> labels;  ///< of its axes
+  FactorKind kind = FactorKind::atom;
+};
+
+struct Term {
+  Rational coefficient = 1;
+  std::vector<Factor> factors{};
+  std::map<Label, Dimension> dimensions{};  ///< of all labels
+  std::vector<Label> out{};                 ///< of the axes of the term
+
+  /// A label that is not there yet.
+  Label add_label(const Dimension& dimension);
+  /// Makes two labels one.
+  void identify(Label kept, Label other);
+  /// Sums over an axis.
+  void sum_over(std::size_t axis) { out.erase(out.begin() + static_cast<Index>(axis)); }
+  [[nodiscard]] Shape shape() const;
+};
+
+/// An array as a term of one factor, by what it is made of where that is simpler: numbers become the coefficient,
+/// transposes and broadcasting labels.
+Term term_of(const Array& array, FactorKind kind = FactorKind::atom);
+/// The value of a number made of literals and sizes.
+std::optional<Rational> rational_value(const Array& array);
+
+/// The axes of `a`, then those of `b`.
+Term outer_product(const Term& a, const Term& b);
+/// Entry by entry, of equal shapes.
+Term product(const Term& a, const Term& b);
+/// With axes in front and stretched ones, as NumPy broadcasts.
+Term stretched(Term term, const Shape& shape);
+
+/// Takes sqrt(a) sqrt(a) together and labels of no factor into the coefficient; puts factors and labels into an
+/// order of their own. Equal terms get equal texts, apart from their coefficients; equal texts are equal terms. Where
+/// a term has more symmetries than are worth a search, equal ones may get different texts.
+std::string make_canonical(Term& term);
+
+/// By text; coefficients of equal terms are added.
+class TermSum {
+ public:
+  void add(Term term);
+  [[nodiscard]] std::size_t size() const { return terms_.size(); }
+  /// Those whose coefficient is not 0.
+  [[nodiscard]] std::vector<Term> terms() const;
+
+ private:
+  std::map<std::string, Term> terms_;
+};
+
+}  // namespace popgrad::expectations
