@@ -127,9 +127,15 @@ AnyRung<T> made(const SampleLoss& loss, const Parameters& p, std::uint64_t seed)
   return forget_type(LossFlow<T>(loss_instance(loss, p, seed)));
 }
 
+// The end as a multiple of the step, which rungs that take steps have to reach.
+std::string whole_steps(const SampleLoss& loss) {
+  return fmt::format("{:g}", std::round(loss.end / loss.step) * loss.step);
+}
+
 // Rungs of their own after those of training, and the steps to them.
 void add_own_rungs(const SampleLoss& loss, const LossArrays& arrays, ModelTable& table) {
   const std::string end = fmt::format("{:g}", loss.end), step = fmt::format("{:g}", loss.step);
+  const std::string end_of_steps = whole_steps(loss);
   const std::vector<ParameterInfo> reads = parameters_of(loss, arrays);
   for (std::size_t k = 0; k < arrays.own.size(); ++k) {
     const LossRung& written = loss.rungs[k];
@@ -197,11 +203,12 @@ void add_own_rungs(const SampleLoss& loss, const LossArrays& arrays, ModelTable&
       return written.assumes.empty() ? std::string("nothing more, as written") : written.assumes;
     };
     if (!written.of.empty())
-      table.ladder.push_back({written.of, own.name, assumed(), end, {}, false});
+      table.ladder.push_back({written.of, own.name, assumed(), end_of_steps, {}, false});
     if (flows && !own.closed.empty()) {
       const std::string name = own.name + "_closed";
       add(name, RungKind::closed_form, "closed form as written");
-      table.ladder.push_back({own.name, name, "the closed form of its flow", end, {}, false});
+      table.ladder.push_back(
+          {own.name, name, "the closed form of its flow", end_of_steps, {}, false});
     }
   }
 }
@@ -289,7 +296,7 @@ std::shared_ptr<const Model> model_of_loss(SampleLoss loss) {
                                   most_summed_values);
                             }),
                  startable(gd), startable(flow)};
-  const std::string end = fmt::format("{:g}", loss.end);
+  const std::string end = whole_steps(loss);
   table.ladder = {{"sgd", "gd", "the expectation in place of a minibatch", end, {}, false},
                   {"gd", "flow", "steps of length 0", end, {}, false}};
   add_own_rungs(loss, arrays, table);

@@ -36,22 +36,12 @@ std::string text_of(const formulas::Array& part) {
   return text.size() <= longest ? text : text.substr(0, longest) + "...";
 }
 
-void add_parts(std::string& text, const LossArrays& arrays, const SampleLoss& loss) {
+void add_parts(std::string& text, const LossArrays& arrays,
+               const learning::ExpectedLoss& expected) {
   text += "\nexpectation of each summand of the loss\n";
-  for (const formulas::Array& part : arrays.parts()) {
-    double values = 1;
-    bool finite = true;
-    for (const Draw& draw : learning::read_draws(part, arrays.draws)) {
-      finite = finite && draw.is_finite();
-      values *= draw.is_finite() ? draw.values() : 1;
-    }
-    const bool summed =
-        finite && (loss.samples == 0 || values <= static_cast<double>(loss.samples));
-    text += fmt::format("  {:<62} {}\n", text_of(part),
-                        !summed       ? fmt::format("by {} samples", loss.samples)
-                        : values == 1 ? "needs no sum"
-                                      : fmt::format("summed over {:.6g} values, exactly", values));
-  }
+  const std::vector<formulas::Array> parts = arrays.parts();
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    text += fmt::format("  {:<62} {}\n", text_of(parts[k]), expected.ways[k]);
 }
 
 // Seconds of an evaluation of the field at the start.
@@ -69,14 +59,15 @@ double seconds_of_field(const learning::LossFlow<double>& flow) {
   return least;
 }
 
-void add_costs(std::string& text, const TheoryFile& file, const LossArrays& arrays) {
+void add_costs(std::string& text, const TheoryFile& file, const LossArrays& arrays,
+               const learning::ExpectedLoss& expected) {
   const SampleLoss& loss = file.loss;
   const auto instance = learning::loss_instance(loss, Parameters(loss.name), 1);
   double numbers = 0;
-  for (const Draw& draw : arrays.draws)
+  for (const Draw& draw : expected.draws)
     numbers += static_cast<double>(formulas::entries(draw.variable.shape()));
   text += fmt::format("\nstate: {} numbers\n", arrays.dimension());
-  if (loss.samples > 0) {
+  if (expected.sampled) {
     text += fmt::format("memory: {} for {} samples of {:g} numbers\n",
                         bytes_text(numbers * sizeof(double) * static_cast<double>(loss.samples)),
                         loss.samples, numbers);
@@ -118,7 +109,7 @@ std::string account_of(TheoryFile& file) {
   using namespace account_cpp;
   const Theory theory = theory_of(file);
   const SampleLoss& loss = file.loss;
-  const LossArrays arrays(loss, Parameters(loss.name));
+  LossArrays arrays(loss, Parameters(loss.name));
   std::string text =
       fmt::format("{}: {}\n", loss.name, file.title.empty() ? "no title" : file.title);
   if (!file.unread.empty())
@@ -132,8 +123,11 @@ std::string account_of(TheoryFile& file) {
   if (!arrays.draws.empty()) text += "\nlaws\n";
   for (const Draw& draw : arrays.draws)
     text += fmt::format("  {:<16} {}\n", draw.name(), law_of(draw));
-  add_parts(text, arrays, loss);
-  add_costs(text, file, arrays);
+  if (!loss.loss.empty()) {
+    const learning::ExpectedLoss expected(arrays, loss);
+    add_parts(text, arrays, expected);
+    add_costs(text, file, arrays, expected);
+  }
   std::vector<std::string> names;
   for (const RungInfo& rung : theory.model->rungs()) names.push_back(rung.name);
   text += fmt::format("rungs: {}\n", fmt::join(names, ", "));
