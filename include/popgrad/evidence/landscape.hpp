@@ -68,7 +68,8 @@ struct LandscapeLoss {
   /// Both empty where no minimum is certified.
   std::function<LandscapeCurvature(const Rational& x, const Rational& y)> curvature = {};
   /// Encloses the minimum to `tolerance` > 0 in the value. Throws std::runtime_error if it cannot.
-  std::function<LandscapeCertificate(const LandscapeBox& box, const Rational& tolerance)> certify = {};
+  std::function<LandscapeCertificate(const LandscapeBox& box, const Rational& tolerance)> certify =
+      {};
 };
 
 /// The loss of the whole model over the state of a rung.
