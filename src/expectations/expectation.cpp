@@ -93,12 +93,11 @@ Expectation expectation(const formulas::Array& formula,
                                    result.pairings, most_pairings));
     std::size_t states = 0;
     while (!by_degree.empty() && by_degree.rbegin()->first > 0) {
-      const auto [degree, sum] = *std::prev(by_degree.end());
-      by_degree.erase(degree);
-      for (const Term& term : sum.terms()) {
+      const auto highest = by_degree.extract(std::prev(by_degree.end()));
+      for (const Term& term : highest.mapped().terms()) {
         if (++states > most_states)
           throw NotHandled(fmt::format("its expectation has more than {} terms", most_states));
-        add_pairs(term, by_degree[degree - 2]);
+        add_pairs(term, by_degree[highest.key() - 2]);
       }
     }
     const std::vector<Term> terms = by_degree.empty() ? std::vector<Term>{} : by_degree[0].terms();

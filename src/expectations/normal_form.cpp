@@ -43,12 +43,10 @@ void identify_axes(Term& term, std::size_t kept, std::size_t gone) {
 
 // 1 where entry i of the result is that of the argument, as a matrix (result, argument).
 Array selection(const formulas::Range& range, const Dimension& from, formulas::Graph& graph) {
-  const Array places =
-      keep_axes(graph.arange(range.count) * graph.constant(static_cast<long>(range.step)) +
-                    graph.constant(static_cast<long>(range.start)),
-                1, 1);
-  return where(formulas::apply("equal", {places, graph.arange(from)}), graph.constant(1),
-               graph.constant(0));
+  return formulas::one_hot(
+      graph.arange(range.count) * graph.constant(static_cast<long>(range.step)) +
+          graph.constant(static_cast<long>(range.start)),
+      from);
 }
 
 // Whether there are quotients, logarithms and the like in it, but roots, which are those of variances.
@@ -289,12 +287,10 @@ Polynomial NormalForm::made(const Array& array) {
     if (drawn(indices)) throw NotHandled("an index that depends on draws");
     const auto axis = static_cast<std::size_t>(node.numbers[0]);
     const Dimension& from = array.input(0).shape()[axis];
-    const Array one_hot = where(formulas::apply("equal", {keep_axes(indices, indices.rank(), 1),
-                                                          array.graph->arange(from)}),
-                                array.number(1), array.number(0));
+    const Array chosen = formulas::one_hot(indices, from);
     TermSum sum;
     for (const Term& term : of(array.input(0)).terms) {
-      Term made = outer_product(term, term_of(one_hot));
+      Term made = outer_product(term, term_of(chosen));
       const auto first = made.out.begin() + std::ssize(term.out);
       const std::vector<Label> places(first, made.out.end() - 1);
       const Label last = made.out.back(), own = made.out[axis];

@@ -153,12 +153,11 @@ Array tril(const Call& call) {
   return where(apply("greater_equal", {column(rows), columns}), a, a.number(0));
 }
 
-Array one_hot(const Call& call) {
+Array one_hot_of(const Call& call) {
   const Array index = call.array(0);
   const Dimension classes = call.dimension(1);
   if (index.node().type == Type::real) throw InputError("one_hot takes whole numbers");
-  return where(apply("equal", {column(index), call.graph().arange(classes)}), index.number(1),
-               index.number(0));
+  return one_hot(index, classes);
 }
 
 Array stacked(const std::vector<Array>& parts, Index axis) {
@@ -248,7 +247,7 @@ const std::map<std::string, Function, std::less<>>& functions() {
       {"outer", {2, 2, outer}},
       {"einsum", {2, many, contraction}},
       {"tril", {1, 1, tril}},
-      {"one_hot", {2, 2, one_hot}},
+      {"one_hot", {2, 2, one_hot_of}},
       {"stack", {1, 2, stack}},
       {"concatenate", {1, 2, concatenation}},
       {"block", {1, 1, block}},

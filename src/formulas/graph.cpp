@@ -409,6 +409,12 @@ Array diagonal_matrix(const Array& a, const Dimension& rows, const Dimension& co
   return make("diagonal_matrix", {a}, shape, {first, second});
 }
 
+Array one_hot(const Array& indices, const Dimension& places) {
+  const Array last = keep_axes(indices, indices.rank(), 1);
+  return where(apply("equal", {last, indices.graph->arange(places)}), indices.number(1),
+               indices.number(0));
+}
+
 Array take(const Array& a, const Array& indices, Index axis) {
   if (indices.node().type == Type::real) throw InputError("an index has to be a whole number");
   Shape shape = a.shape();

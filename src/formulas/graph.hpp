@@ -132,6 +132,8 @@ Array diagonal(const Array& a, Index first = 0, Index second = 1);
 /// Its adjoint: an axis becomes the diagonal of two, of these dimensions.
 Array diagonal_matrix(const Array& a, const Dimension& rows, const Dimension& columns,
                       Index first = 0, Index second = 1);
+/// 1 at these indices of a further last axis, else 0.
+Array one_hot(const Array& indices, const Dimension& places);
 /// a[i, ...] on an axis, by an array of indices.
 Array take(const Array& a, const Array& indices, Index axis = 0);
 Array concatenate(const std::vector<Array>& parts, Index axis);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "popgrad/judging/compare.hpp"
+#include "popgrad/statistics/statistics.hpp"
 
 namespace popgrad {
 namespace {
@@ -18,12 +19,6 @@ struct Reach {
   double distance = 0;  // in deviations
   std::size_t column = 0, row = 0;
 };
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // Of every run, the largest distance from the median of a row, over rows; values[row][run] may be NaN.
 void add_reach(const std::vector<std::vector<double>>& values, std::size_t column, double floor,
@@ -57,23 +52,6 @@ double bound_of_escape(const std::vector<Reach>& reach) {
   return std::numeric_limits<double>::infinity();
 }
 
-double log_choices(std::size_t n, std::size_t k) {
-  return std::lgamma(static_cast<double>(n) + 1) - std::lgamma(static_cast<double>(k) + 1) -
-         std::lgamma(static_cast<double>(n - k) + 1);
-}
-
-// That at least `seen` of `escaped` runs are among the recorded ones.
-double hypergeometric_tail(std::size_t seen, std::size_t escaped, std::size_t recorded,
-                           std::size_t all) {
-  double chance = 0;
-  for (std::size_t k = seen; k <= std::min(escaped, recorded); ++k) {
-    if (escaped - k > all - recorded) continue;
-    chance += std::exp(log_choices(recorded, k) + log_choices(all - recorded, escaped - k) -
-                       log_choices(all, escaped));
-  }
-  return std::min(1.0, chance);
-}
-
 }  // namespace
 
 Escapes escapes(const std::vector<RecordedRun>& recorded,
@@ -105,15 +83,17 @@ Escapes escapes(const std::vector<RecordedRun>& recorded,
   const double bound = bound_of_escape(reach);
   const auto escaped = [&](const Reach& each) { return each.distance > bound; };
   const auto count = [&](auto from, auto to) {
-    return static_cast<std::size_t>(std::count_if(from, to, escaped));
+    return static_cast<unsigned>(std::count_if(from, to, escaped));
   };
   const auto first_recorded = reach.begin() + static_cast<std::ptrdiff_t>(ensemble.size());
   std::transform(reach.begin(), first_recorded, made.own.begin(), escaped);
   EscapedRuns& found = made.found;
-  found.own = count(reach.begin(), first_recorded);
-  found.recorded = count(first_recorded, reach.end());
-  found.chance =
-      hypergeometric_tail(found.recorded, found.own + found.recorded, single.size(), reach.size());
+  const unsigned own = count(reach.begin(), first_recorded),
+                 seen = count(first_recorded, reach.end());
+  found.own = own;
+  found.recorded = seen;
+  found.chance = hypergeometric_tail(seen, own + seen, static_cast<unsigned>(single.size()),
+                                     static_cast<unsigned>(reach.size()));
   found.departs = found.own > 0 && found.chance < chance;
   const Reach& furthest =
       *std::max_element(reach.begin(), reach.end(),

@@ -129,7 +129,7 @@ bool Judgement::consistent() const {
 
 bool Judgement::blind() const {
   if (!consistent()) return false;
-  if (rows.escaped.recorded > 0 && rows.escaped.own > 0) return true;
+  if (rows.escaped.recorded > 0) return true;
   const auto rate = std::find_if(settings.begin(), settings.end(), [](const SettingTest& test) {
     return test.setting.is_learning_rate;
   });

@@ -71,9 +71,7 @@ std::optional<double> ratio_to_expected(const ReadingRequest& request, std::size
     if (std::isfinite(ratio)) ratios.push_back(ratio);
   }
   if (ratios.empty()) return std::nullopt;
-  const auto middle = ratios.begin() + std::ssize(ratios) / 2;
-  std::nth_element(ratios.begin(), middle, ratios.end());
-  return *middle;
+  return median(std::move(ratios));
 }
 
 bool departs(const CrossCheck& rows, std::size_t column) {

@@ -23,9 +23,7 @@ double median_skewness(const Matrix<double>& rows) {
   std::vector<double> all;
   for (Index k = 0; k < rows.rows(); ++k)
     all.push_back(std::fabs(shape_of(rows.row(k).transpose()).skewness));
-  const auto middle = all.begin() + std::ssize(all) / 2;
-  std::nth_element(all.begin(), middle, all.end());
-  return *middle;
+  return median(std::move(all));
 }
 
 Matrix<double> about_mean(const Matrix<double>& runs) {

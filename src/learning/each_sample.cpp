@@ -42,12 +42,7 @@ std::vector<Array> mean_outputs(LossArrays& arrays, const Array& loss, const Dra
 template <class T>
 void set_states(formulas::Evaluator<T>& evaluator, const LossArrays& arrays, const Vector<T>& x) {
   const T* from = x.data();
-  for (const StateArray& s : arrays.states) {
-    const Index count = formulas::entries(s.variable.shape());
-    const std::span<T> to = evaluator.variable(s.variable.node().text);
-    if (!to.empty()) std::copy(from, from + count, to.begin());
-    from += count;
-  }
+  for (const StateArray& s : arrays.states) from = set_variable(evaluator, s.variable, from);
 }
 
 template <class T>

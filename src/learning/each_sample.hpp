@@ -1,10 +1,12 @@
 #pragma once
 /// The random field of a loss: means over minibatches, and the gradients of single samples for its covariance.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,7 +15,24 @@
 
 namespace popgrad::learning {
 
-/// x as the states of an evaluator, and back: entries of the states one after the other.
+/// Writes a variable, where the evaluator reads it, from its entries at `from`, and returns where those of the next are.
+template <class T>
+const T* set_variable(formulas::Evaluator<T>& evaluator, const Array& variable, const T* from) {
+  const Index count = formulas::entries(variable.shape());
+  const std::span<T> to = evaluator.variable(variable.node().text);
+  if (!to.empty()) std::copy(from, from + count, to.begin());
+  return from + count;
+}
+/// The first `outputs` of an evaluator as x, entries of one after those of the other.
+template <class T>
+void read_outputs(const formulas::Evaluator<T>& evaluator, std::size_t outputs, Vector<T>& x) {
+  Index i = 0;
+  for (std::size_t k = 0; k < outputs; ++k) {
+    for (const T& number : evaluator.output(k)) x[i++] = number;
+  }
+}
+
+/// x as the states of an evaluator: entries of the states one after the other.
 template <class T>
 void set_states(formulas::Evaluator<T>& evaluator, const LossArrays& arrays, const Vector<T>& x);
 

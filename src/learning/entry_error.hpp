@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "formulas/syntax.hpp"
 #include "popgrad/base/error.hpp"

@@ -100,9 +100,8 @@ class Names {
                        std::lround(std::floor(std::min(size.range.high, most_size))));
       declare(size.name, "size", [this, size, value] { return graph_.size(size.name, value); });
     }
-    for (const LossParameter& p : written_.parameters) {
-      if (!is_of_run(p.name)) declare(p.name, "parameter", [this, &p] { return parameter(p); });
-    }
+    for (const LossParameter& p : written_.parameters)
+      declare(p.name, "parameter", [this, &p] { return parameter(p); });
     for (const NamedFormula& c : written_.constants)
       declare(c.name, "constant", [this, &c] { return formula(c.formula); });
     for (const NamedFormula& d : written_.draws) {
@@ -118,9 +117,7 @@ class Names {
 
     for (const LossInvariant& i : written_.invariants)
       declare(i.name, "invariant", [this, &i] { return formula(i.formula); });
-    for (const LossParameter& p : written_.parameters) {
-      if (!is_of_run(p.name)) array(p.name);
-    }
+    for (const LossParameter& p : written_.parameters) array(p.name);
     for (const NamedFormula& c : written_.constants) forbid(c.name, array(c.name), "draw state t");
     for (const NamedFormula& d : written_.draws) forbid(d.name, array(d.name), "state t");
     for (const Draw& draw : arrays_.draws) {
@@ -140,7 +137,7 @@ class Names {
       arrays_.observables.push_back({o.name, array(o.name)});
     }
     show_maps();
-    for (const LossInvariant& i : written_.invariants) make_invariant(i);
+    for (const LossInvariant& i : written_.invariants) check_invariant(i);
     list_entries();
   }
 
@@ -680,22 +677,19 @@ class Names {
     }
   }
 
-  void make_invariant(const LossInvariant& i) {
-    InvariantArray made{.name = i.name};
+  void check_invariant(const LossInvariant& i) {
     const std::string entry = "invariant " + i.name;
     if (i.of == "flow" && has_loss()) {
-      made.array = array(i.name);
-    } else {
-      for (std::size_t k = 0; k < arrays_.own.size(); ++k) {
-        if (arrays_.own[k].name == i.of) made.of = k;
-      }
-      if (!made.of) refuse_entry(entry, fmt::format("is of {}, which is no rung that flows", i.of));
-      if (arrays_.own[*made.of].flow.empty() && arrays_.own[*made.of].has_law())
-        refuse_entry(entry, fmt::format("is of {}, which does not flow", i.of));
-      made.array = own_formula(entry, scope_of(arrays_.own[*made.of]), i.formula, "state");
+      forbid(entry, array(i.name), "draw t");
+      return;
     }
-    forbid(entry, made.array, "draw t");
-    arrays_.invariants.push_back(made);
+    const auto of = std::find_if(arrays_.own.begin(), arrays_.own.end(),
+                                 [&](const OwnArrays& rung) { return rung.name == i.of; });
+    if (of == arrays_.own.end())
+      refuse_entry(entry, fmt::format("is of {}, which is no rung that flows", i.of));
+    if (of->flow.empty() && of->has_law())
+      refuse_entry(entry, fmt::format("is of {}, which does not flow", i.of));
+    forbid(entry, own_formula(entry, scope_of(*of), i.formula, "state"), "draw t");
   }
 
   // Which kinds of names a formula must not depend on, parted by spaces.
@@ -744,10 +738,6 @@ void add_parts(const Array& formula, bool negative, std::vector<Array>& parts) {
 
 void reject_entry(const std::string& model, const std::string& entry, const std::string& reason) {
   throw EntryError(model, entry, reason);
-}
-
-bool is_of_run(const std::string& parameter) {
-  return parameter == step_size_name || parameter == batch_name;
 }
 
 std::vector<std::string> entry_names(const std::vector<std::string>& names,

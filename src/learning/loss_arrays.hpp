@@ -57,12 +57,6 @@ struct OwnArrays {
   [[nodiscard]] bool has_law() const { return !flow.empty() || !step.empty() || !closed.empty(); }
 };
 
-struct InvariantArray {
-  std::string name;
-  Array array;
-  std::optional<std::size_t> of;  ///< a rung of its own; none: flow
-};
-
 /// Graph and arrays; not for several threads.
 struct LossArrays {
   LossArrays(const SampleLoss& written, const Parameters& given);
@@ -75,12 +69,10 @@ struct LossArrays {
   Array loss;                                ///< of one sample; no array where the text has no loss
   std::vector<ObservableArray> observables;  ///< then the maps of rungs of their own
   std::vector<OwnArrays> own;
-  std::vector<InvariantArray> invariants;
+  std::vector<NamedEntry> entries;  ///< of all kinds but sizes, in the order of the text
 
   /// States of the rung that is finer than an own one.
   [[nodiscard]] std::vector<Array> finer_states(const OwnArrays& rung) const;
-  std::vector<NamedEntry> entries;  ///< of all kinds but sizes, in the order of the text
-
   /// Numbers of the state.
   [[nodiscard]] Index dimension() const;
   [[nodiscard]] std::vector<Array> state_variables() const;
@@ -103,9 +95,6 @@ struct LossArrays {
 
 inline constexpr const char* time_name = "t";
 inline constexpr const char* step_size_name = "eta";
-inline constexpr const char* batch_name = "batch";
-/// `eta` and `batch` are of the run: as parameters of a text they are its defaults.
-bool is_of_run(const std::string& parameter);
 
 /// Numbers of all parameters, in the order of `parameters`. Throws InputError for one outside its range.
 template <class T>

@@ -129,28 +129,35 @@ LossFlow<T>::LossFlow(std::shared_ptr<const LossInstance> instance)
     : instance_(std::move(instance)), parts_(std::make_unique<Parts>(*instance_)) {}
 
 template <class T>
+Vector<T> drawn_start(const std::vector<Array>& starts, const std::vector<Draw>& draws,
+                      const LossArrays& arrays, const std::vector<std::vector<T>>& parameters,
+                      std::uint64_t seed) {
+  formulas::Evaluator<T> evaluator(starts, arrays.steady_names<T>());
+  const DrawSampler sampler(arrays, draws, parameter_values<double>(arrays));
+  std::vector<double> numbers;
+  for (std::size_t k = 0; k < draws.size(); ++k) {
+    const std::span<T> to = evaluator.variable(draws[k].name());
+    if (to.empty()) continue;
+    numbers.resize(to.size());
+    sampler.fill(k, seed, 0, numbers);
+    std::copy(numbers.begin(), numbers.end(), to.begin());
+  }
+  set_parameters(evaluator, arrays, parameters);
+  evaluator.run();
+  evaluator.require_defined();
+  Index count = 0;
+  for (const Array& start : starts) count += formulas::entries(start.shape());
+  Vector<T> x(count);
+  read_outputs(evaluator, starts.size(), x);
+  return x;
+}
+
+template <class T>
 Vector<T> LossFlow<T>::initial() const {
   const LossArrays& arrays = parts_->arrays;
   std::vector<Array> starts;
   for (const StateArray& s : arrays.states) starts.push_back(s.start);
-  std::vector<double> numbers;
-  formulas::Evaluator<T> evaluator(starts, arrays.steady_names<T>());
-  const DrawSampler sampler(arrays, arrays.start_draws, parameter_values<double>(arrays));
-  for (std::size_t k = 0; k < arrays.start_draws.size(); ++k) {
-    const std::span<T> to = evaluator.variable(arrays.start_draws[k].name());
-    numbers.resize(to.size());
-    sampler.fill(k, instance_->seed, 0, numbers);
-    std::copy(numbers.begin(), numbers.end(), to.begin());
-  }
-  set_parameters(evaluator, arrays, parts_->parameters);
-  evaluator.run();
-  evaluator.require_defined();
-  Vector<T> x(parts_->dimension);
-  Index i = 0;
-  for (std::size_t k = 0; k < starts.size(); ++k) {
-    for (const T& number : evaluator.output(k)) x[i++] = number;
-  }
-  return x;
+  return drawn_start(starts, arrays.start_draws, arrays, parts_->parameters, instance_->seed);
 }
 
 template <class T>
@@ -184,12 +191,9 @@ template <class T>
 void LossFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
   set_states(*parts_->summed, parts_->arrays, x);
   parts_->summed->run();
-  Index i = 0;
-  for (std::size_t k = 0; k < parts_->arrays.states.size(); ++k) {
-    for (const T& slope : parts_->summed->output(k)) dx[i++] = slope;
-  }
+  read_outputs(*parts_->summed, parts_->arrays.states.size(), dx);
   add_stored(x, dx);
-  for (i = 0; i < dx.size(); ++i) dx[i] = -(parts_->rates[i] * dx[i]);
+  for (Index i = 0; i < dx.size(); ++i) dx[i] = -(parts_->rates[i] * dx[i]);
 }
 
 template <class T>
@@ -248,9 +252,15 @@ OneSample::Errors LossFlow<T>::errors_at(const Vector<double>& x) const {
   return parts_->errors->standard_errors(x);
 }
 
-template class LossFlow<double>;
-template class LossFlow<Real>;
-template class LossFlow<Rational>;
-template class LossFlow<Dual<double>>;
+#define POPGRAD_INSTANCE(T)                                                             \
+  template Vector<T> drawn_start(const std::vector<Array>&, const std::vector<Draw>&,   \
+                                 const LossArrays&, const std::vector<std::vector<T>>&, \
+                                 std::uint64_t);                                        \
+  template class LossFlow<T>;
+POPGRAD_INSTANCE(double)
+POPGRAD_INSTANCE(Real)
+POPGRAD_INSTANCE(Rational)
+POPGRAD_INSTANCE(Dual<double>)
+#undef POPGRAD_INSTANCE
 
 }  // namespace popgrad::learning

@@ -35,6 +35,12 @@ struct LossInstance {
 std::shared_ptr<const LossInstance> loss_instance(SampleLoss written, Parameters given,
                                                   std::uint64_t seed);
 
+/// Formulas of starts, whose draws the seed gives, one after the other. Throws InputError for what is not defined.
+template <class T>
+Vector<T> drawn_start(const std::vector<Array>& starts, const std::vector<Draw>& draws,
+                      const LossArrays& arrays, const std::vector<std::vector<T>>& parameters,
+                      std::uint64_t seed);
+
 /// The expected loss in two parts: what is summed over all values of its finite draws, after the exact expectation over
 /// its normal ones where there is one, and what is sampled.
 struct ExpectedLoss {

@@ -37,7 +37,6 @@ std::vector<ParameterInfo> parameters_of(const SampleLoss& loss, const LossArray
                      .range = size.range});
   }
   for (const LossParameter& p : loss.parameters) {
-    if (is_of_run(p.name)) continue;
     const auto array =
         std::find_if(arrays.parameters.begin(), arrays.parameters.end(),
                      [&](const ParameterArray& a) { return a.variable.node().text == p.name; });
@@ -92,16 +91,14 @@ std::string cost_of(const SampleLoss& loss, const ExpectedLoss& expected) {
 Array summed_places(const formulas::GraphNode& put, const Array& adjoint, const Array& indices) {
   const Index axis = put.numbers[0];
   const Dimension& places = put.shape[static_cast<std::size_t>(axis)];
-  const Array one_hot = where(formulas::apply("equal", {keep_axes(indices, indices.rank(), 1),
-                                                        adjoint.graph->arange(places)}),
-                              indices.number(1), indices.number(0));
   std::string labels, index_labels;
   for (Index k = 0; k < adjoint.rank(); ++k) labels += static_cast<char>('a' + k);
   index_labels = labels.substr(static_cast<std::size_t>(axis), indices.shape().size());
   const std::string place(1, static_cast<char>('a' + adjoint.rank()));
   std::string out = labels;
   out.replace(static_cast<std::size_t>(axis), indices.shape().size(), place);
-  return formulas::einsum(labels + "," + index_labels + place + "->" + out, {adjoint, one_hot});
+  return formulas::einsum(labels + "," + index_labels + place + "->" + out,
+                          {adjoint, formulas::one_hot(indices, places)});
 }
 
 // The same formulas in operations that have names in NumPy.
@@ -213,27 +210,11 @@ void add_own_rungs(const SampleLoss& loss, const LossArrays& arrays, ModelTable&
   }
 }
 
-// `eta` and `batch` among the parameters are defaults of the run.
-void take_defaults_of_run(SampleLoss& loss) {
-  for (const LossParameter& p : loss.parameters) {
-    if (!is_of_run(p.name)) continue;
-    const auto* text = p.value.as<std::string>();
-    const std::string number = text != nullptr ? *text : json_text(p.value);
-    if (const auto why = refusal_of_number(number, {}))
-      reject_entry(loss.name, "parameter " + p.name, number + " " + *why);
-    const auto value = from_text<double>(number);
-    if (!(value > 0)) reject_entry(loss.name, "parameter " + p.name, number + " must be > 0");
-    if (p.name == step_size_name) loss.step = value;
-    if (p.name == batch_name) loss.batch = std::lround(value);
-  }
-}
-
 }  // namespace
 }  // namespace model_of_loss_cpp
 
 std::shared_ptr<const Model> model_of_loss(SampleLoss loss) {
   using namespace model_of_loss_cpp;
-  take_defaults_of_run(loss);
   if (!loss.fixed.empty())
     reject_entry(loss.name, "fixed " + loss.fixed.front().name,
                  "is not there in this version; draw it in a start, or give its numbers");

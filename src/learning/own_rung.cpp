@@ -26,19 +26,7 @@ template <class T>
 void write(formulas::Evaluator<T>& evaluator, const std::vector<Array>& variables,
            const Vector<T>& x) {
   const T* from = x.data();
-  for (const Array& variable : variables) {
-    const std::span<T> to = evaluator.variable(variable.node().text);
-    if (!to.empty()) std::copy(from, from + std::ssize(to), to.begin());
-    from += formulas::entries(variable.shape());
-  }
-}
-
-template <class T>
-void read(const formulas::Evaluator<T>& evaluator, std::size_t outputs, Vector<T>& x) {
-  Index i = 0;
-  for (std::size_t k = 0; k < outputs; ++k) {
-    for (const T& number : evaluator.output(k)) x[i++] = number;
-  }
+  for (const Array& variable : variables) from = set_variable(evaluator, variable, from);
 }
 
 Index entries_of(const std::vector<Array>& arrays) {
@@ -90,7 +78,7 @@ class OwnRung {
     if (p.flow) {
       const auto [time, slope] = times(t);
       at(*p.flow, z, time);
-      read(*p.flow, p.own.states.size(), dz);
+      read_outputs(*p.flow, p.own.states.size(), dz);
       if (p.time) {
         for (Index i = 0; i < dz.size(); ++i) dz[i] = slope * dz[i];
       }
@@ -102,7 +90,7 @@ class OwnRung {
       write(*p.along, finer, p.lifted);
       write(*p.along, p.directions, p.finer_slope);
       p.along->run();
-      read(*p.along, p.own.states.size(), dz);
+      read_outputs(*p.along, p.own.states.size(), dz);
     } else {
       dz = z;
       next(dz, default_step());
@@ -130,7 +118,7 @@ class OwnRung {
     write(step, parts_->own.states, z);
     if (const std::span<T> to = step.variable(step_size_name); !to.empty()) to[0] = eta;
     step.run();
-    read(step, parts_->own.states.size(), z);
+    read_outputs(step, parts_->own.states.size(), z);
   }
   [[nodiscard]] Vector<T> state_at(const T& t) const {
     formulas::Evaluator<T>& closed = *parts_->closed;
@@ -138,7 +126,7 @@ class OwnRung {
     if (const std::span<T> to = closed.variable(time_name); !to.empty()) to[0] = times(t).first;
     closed.run();
     Vector<T> z(dimension());
-    read(closed, parts_->own.states.size(), z);
+    read_outputs(closed, parts_->own.states.size(), z);
     return z;
   }
   [[nodiscard]] bool steps() const { return !parts_->own.step.empty(); }
@@ -204,13 +192,14 @@ class OwnRung {
         write(*map, arrays.finer_states(own), finer->initial);
         map->run();
         map->require_defined();
-        read(*map, own.states.size(), start);
+        read_outputs(*map, own.states.size(), start);
       }
       Index first = 0;
       for (std::size_t k = 0; k < own.states.size(); ++k) {
         const Index size = formulas::entries(own.states[k].shape());
         if (own.starts[k]) {
-          const Vector<T> given = given_start(of, *own.starts[k]);
+          const Vector<T> given = drawn_start({*own.starts[k]}, own.start_draws, arrays, parameters,
+                                              of.instance_->seed);
           const Vector<T> mapped = start.segment(first, size);
           if (map && !agree(given, mapped)) {
             reject_entry(
@@ -233,33 +222,14 @@ class OwnRung {
       if (!map || !lift) return;
       write(*lift, own.states, start);
       lift->run();
-      read(*lift, own.lift.size(), lifted);
+      read_outputs(*lift, own.lift.size(), lifted);
       write(*map, arrays.finer_states(own), lifted);
       map->run();
       Vector<T> back(count);
-      read(*map, own.states.size(), back);
+      read_outputs(*map, own.states.size(), back);
       if (!agree(start, back))
         reject_entry(model, entry, "has a map that is no inverse of its lift at the start");
     }
-    Vector<T> given_start(const OwnRung& of, const Array& formula) {
-      formulas::Evaluator<T> evaluator({formula}, arrays.steady_names<T>());
-      const DrawSampler sampler(arrays, own.start_draws, parameter_values<double>(arrays));
-      std::vector<double> numbers;
-      for (std::size_t k = 0; k < own.start_draws.size(); ++k) {
-        const std::span<T> to = evaluator.variable(own.start_draws[k].name());
-        if (to.empty()) continue;
-        numbers.resize(to.size());
-        sampler.fill(k, of.instance_->seed, 0, numbers);
-        std::copy(numbers.begin(), numbers.end(), to.begin());
-      }
-      set_parameters(evaluator, arrays, parameters);
-      evaluator.run();
-      evaluator.require_defined();
-      Vector<T> x(formulas::entries(formula.shape()));
-      read(evaluator, 1, x);
-      return x;
-    }
-
     LossArrays arrays;
     const OwnArrays& own;
     std::vector<std::vector<T>> parameters;
@@ -280,7 +250,7 @@ class OwnRung {
   void lift(const Vector<T>& z) const {
     write(*parts_->lift, parts_->own.states, z);
     parts_->lift->run();
-    read(*parts_->lift, parts_->own.lift.size(), parts_->lifted);
+    read_outputs(*parts_->lift, parts_->own.lift.size(), parts_->lifted);
   }
   [[nodiscard]] std::pair<T, T> times(const T& t) const {
     if (!parts_->time) return {t, T(1)};

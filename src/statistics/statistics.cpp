@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/distributions/fisher_f.hpp>
+#include <boost/math/distributions/hypergeometric.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
@@ -80,6 +81,20 @@ double RankCorrelation::operator()(std::span<const double> x, std::span<const do
     xy += dx * dy;
   }
   return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : std::numeric_limits<double>::quiet_NaN();
+}
+
+double hypergeometric_tail(unsigned seen, unsigned marked, unsigned drawn, unsigned all) {
+  const unsigned unmarked = all - marked;
+  if (seen == 0 || seen + unmarked <= drawn) return 1;
+  if (seen > std::min(marked, drawn)) return 0;
+  const boost::math::hypergeometric_distribution<double> law(marked, drawn, all);
+  return boost::math::cdf(boost::math::complement(law, static_cast<double>(seen - 1)));
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 double two_sided_student_bound(double degrees_of_freedom, double false_alarm, double looks) {

@@ -66,9 +66,7 @@ const std::map<std::string, std::string, std::less<>>& definitions() {
         {"log_softmax", "def log_softmax(x, axis=0):\n    return torch.log_softmax(x, axis)"},
         {"concatenate",
          "def concatenate(parts, axis=0):\n    return torch.cat([tensor(x) for x in parts], axis)"},
-        {"one_hot",
-         "def one_hot(i, n):\n    return torch.eye(n)[index(i)]\n\n\ndef index(i):\n    return "
-         "tensor(i).round().long()"},
+        {"one_hot", "def one_hot(i, n):\n    return torch.eye(n)[index(i)]"},
         {"arange", "def arange(*n):\n    return torch.arange(*n).to(torch.get_default_dtype())"},
         {"eye", "eye = torch.eye"},
         {"ones", "ones = torch.ones"},
@@ -170,9 +168,8 @@ class ScriptWriter {
   void use(const std::string& function) {
     if (!definitions().contains(function))
       throw InputError(fmt::format("{}: {} cannot be exported to PyTorch", loss_.name, function));
-    if (function == "index" && used_.contains("one_hot")) return;
-    if (function == "one_hot") used_.erase("index");
     used_.insert(function);
+    if (function == "one_hot") used_.insert("index");
   }
 
   std::string lines(const std::vector<formulas::NamedArray>& outputs, const char* indent) {

@@ -174,8 +174,10 @@ TEST_CASE("recorded runs: each recipe of the page ends in a verdict", "[cli][rec
 }
 
 // A log of averages and one of single minibatches, neither made by a rung here.
-TEST_CASE("recorded runs: a loss averaged since the row before is told from that of one minibatch",
-          "[cli][recorded][averaged]") {
+TEST_CASE(
+    "recorded runs: a loss averaged since the row before is distinguished from that of one "
+    "minibatch",
+    "[cli][recorded][averaged]") {
   const std::string folder = places::sources() + "/tests/recorded/";
   const auto judged = [&](const std::string& file, const std::string& more) {
     return run_popgrad(

@@ -96,14 +96,14 @@ TEST_CASE("steps of their own follow gradient descent, and a wrong sign does not
   SampleLoss edge{
       .name = "edge",
       .paper = "",
-      .parameters = {{.name = "eta", .value = 0.39}},
       .states = {{.name = "x", .start = "2.4"}, {.name = "y", .start = "0.5"}},
       .loss = {{"loss", "(x * y - 1)**2 / 2"}},
       .rungs = {{.name = "pair",
                  .of = "gd",
                  .map = {{"p", "x * y"}, {"s", "x**2 + y**2"}},
                  .step = {{"p", "p - eta * (p - 1) * s + eta**2 * (p - 1)**2 * p"},
-                          {"s", "s - 4 * eta * (p - 1) * p + eta**2 * (p - 1)**2 * s"}}}}};
+                          {"s", "s - 4 * eta * (p - 1) * p + eta**2 * (p - 1)**2 * s"}}}},
+      .step = 0.39};
   const auto last = [](const Model& model, const std::string& name) {
     WalkRequest request;
     request.step_size = 0.39;

@@ -71,4 +71,15 @@ TEST_CASE("statistics: the interval of a mean is Student's", "[statistics]") {
   CHECK(mean_interval(std::vector<double>{4}, 0.05).value == 4);
 }
 
+TEST_CASE("the hypergeometric tail, counted, and where it is certain or impossible",
+          "[statistics]") {
+  // 3 of 10 drawn, 4 of 10 marked: C(4, 2) C(6, 1) + C(4, 3) of C(10, 3) draws have two or more.
+  CHECK(hypergeometric_tail(2, 4, 3, 10) == Approx((6 * 6 + 4) / 120.0).epsilon(1e-14));
+  CHECK(hypergeometric_tail(0, 4, 3, 10) == 1);
+  CHECK(hypergeometric_tail(1, 8, 3, 10) == 1);
+  CHECK(hypergeometric_tail(4, 4, 3, 10) == 0);
+  CHECK(median({3, 1, 2}) == 2);
+  CHECK(median({4, 1, 3, 2}) == 3);
+}
+
 }  // namespace statistics_test

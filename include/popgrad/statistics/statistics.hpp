@@ -25,6 +25,12 @@ double chi_square_quantile(double degrees_of_freedom, double p);
 double fisher_probability(double numerator_freedom, double denominator_freedom, double x);
 double fisher_quantile(double numerator_freedom, double denominator_freedom, double p);
 
+/// P[at least `seen` marked ones] among `drawn` of `all`, of which `marked` are: the hypergeometric law.
+double hypergeometric_tail(unsigned seen, unsigned marked, unsigned drawn, unsigned all);
+
+/// The upper one of an even number. At least one value.
+double median(std::vector<double> values);
+
 /// A share, or a ratio, and what it may be.
 struct Share {
   double value = 0, low = 0, high = 1;
