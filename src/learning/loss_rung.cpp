@@ -129,9 +129,10 @@ LossFlow<T>::LossFlow(std::shared_ptr<const LossInstance> instance)
     : instance_(std::move(instance)), parts_(std::make_unique<Parts>(*instance_)) {}
 
 template <class T>
-Vector<T> drawn_start(const std::vector<Array>& starts, const std::vector<Draw>& draws,
-                      const LossArrays& arrays, const std::vector<std::vector<T>>& parameters,
-                      std::uint64_t seed) {
+Vector<T> LossFlow<T>::drawn_start(const std::vector<Array>& starts, const std::vector<Draw>& draws,
+                                   const LossArrays& arrays,
+                                   const std::vector<std::vector<T>>& parameters,
+                                   std::uint64_t seed) {
   formulas::Evaluator<T> evaluator(starts, arrays.steady_names<T>());
   const DrawSampler sampler(arrays, draws, parameter_values<double>(arrays));
   std::vector<double> numbers;
@@ -252,15 +253,9 @@ OneSample::Errors LossFlow<T>::errors_at(const Vector<double>& x) const {
   return parts_->errors->standard_errors(x);
 }
 
-#define POPGRAD_INSTANCE(T)                                                             \
-  template Vector<T> drawn_start(const std::vector<Array>&, const std::vector<Draw>&,   \
-                                 const LossArrays&, const std::vector<std::vector<T>>&, \
-                                 std::uint64_t);                                        \
-  template class LossFlow<T>;
-POPGRAD_INSTANCE(double)
-POPGRAD_INSTANCE(Real)
-POPGRAD_INSTANCE(Rational)
-POPGRAD_INSTANCE(Dual<double>)
-#undef POPGRAD_INSTANCE
+template class LossFlow<double>;
+template class LossFlow<Real>;
+template class LossFlow<Rational>;
+template class LossFlow<Dual<double>>;
 
 }  // namespace popgrad::learning

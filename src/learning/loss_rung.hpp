@@ -35,12 +35,6 @@ struct LossInstance {
 std::shared_ptr<const LossInstance> loss_instance(SampleLoss written, Parameters given,
                                                   std::uint64_t seed);
 
-/// Formulas of starts, whose draws the seed gives, one after the other. Throws InputError for what is not defined.
-template <class T>
-Vector<T> drawn_start(const std::vector<Array>& starts, const std::vector<Draw>& draws,
-                      const LossArrays& arrays, const std::vector<std::vector<T>>& parameters,
-                      std::uint64_t seed);
-
 /// The expected loss in two parts: what is summed over all values of its finite draws, after the exact expectation over
 /// its normal ones where there is one, and what is sampled.
 struct ExpectedLoss {
@@ -62,6 +56,11 @@ class LossFlow {
   LossFlow& operator=(const LossFlow&) = delete;
   LossFlow& operator=(LossFlow&&) noexcept = default;
   ~LossFlow() = default;
+
+  /// Formulas of starts, whose draws the seed gives, one after the other. Throws InputError for what is not defined.
+  static Vector<T> drawn_start(const std::vector<Array>& starts, const std::vector<Draw>& draws,
+                               const LossArrays& arrays,
+                               const std::vector<std::vector<T>>& parameters, std::uint64_t seed);
 
   [[nodiscard]] Index dimension() const { return parts_->dimension; }
   [[nodiscard]] Vector<T> initial() const;

@@ -198,8 +198,8 @@ class OwnRung {
       for (std::size_t k = 0; k < own.states.size(); ++k) {
         const Index size = formulas::entries(own.states[k].shape());
         if (own.starts[k]) {
-          const Vector<T> given = drawn_start({*own.starts[k]}, own.start_draws, arrays, parameters,
-                                              of.instance_->seed);
+          const Vector<T> given = LossFlow<T>::drawn_start({*own.starts[k]}, own.start_draws,
+                                                           arrays, parameters, of.instance_->seed);
           const Vector<T> mapped = start.segment(first, size);
           if (map && !agree(given, mapped)) {
             reject_entry(
