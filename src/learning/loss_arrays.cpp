@@ -141,6 +141,15 @@ class Names {
     list_entries();
   }
 
+  void ask(const AskedFormula& asked) {
+    try {
+      arrays_.asked.emplace_back(asked_formula(asked));
+    } catch (const InputError&) {
+      if (!asked.may_fail) throw;
+      arrays_.asked.emplace_back();
+    }
+  }
+
  private:
   [[nodiscard]] bool has_loss() const {
     return !written_.loss.empty() || !written_.states.empty() || written_.rungs.empty();
@@ -692,6 +701,24 @@ class Names {
     forbid(entry, own_formula(entry, scope_of(*of), i.formula, "state"), "draw t");
   }
 
+  // States of the rung hide those of finer ones.
+  Array asked_formula(const AskedFormula& asked) {
+    formulas::Scope scope{{step_size_name, graph_.variable(step_size_name, {})}};
+    for (std::optional<std::size_t> k = arrays_.own_place(asked.rung); k;
+         k = arrays_.own[*k].finer) {
+      for (const auto& [name, state] : scope_of(arrays_.own[*k])) scope.emplace(name, state);
+      for (const ObservableArray& o : arrays_.own[*k].observables) scope.emplace(o.name, o.array);
+    }
+    const Array made = located(asked.entry, [&] {
+      return with_own(scope, [&] {
+        return asked.draws ? with_laws(asked.entry, asked.formula, arrays_.asked_draws)
+                           : observed({.name = asked.entry, .formula = asked.formula});
+      });
+    });
+    forbid(asked.entry, made, "draw");
+    return made;
+  }
+
   // Which kinds of names a formula must not depend on, parted by spaces.
   void forbid(const std::string& name, const Array& formula, std::string_view kinds) {
     const auto refuse = [&](const std::string& kind, const Array& variable) {
@@ -762,8 +789,11 @@ std::vector<std::string> entry_names(const std::string& name, const Shape& shape
   return names;
 }
 
-LossArrays::LossArrays(const SampleLoss& written, const Parameters& given) {
-  loss_arrays_cpp::Names(written, given, *this).make_all();
+LossArrays::LossArrays(const SampleLoss& written, const Parameters& given,
+                       const std::vector<AskedFormula>& asked_for) {
+  loss_arrays_cpp::Names names(written, given, *this);
+  names.make_all();
+  for (const AskedFormula& formula : asked_for) names.ask(formula);
 }
 
 Index LossArrays::dimension() const {
@@ -779,6 +809,12 @@ std::vector<Array> LossArrays::state_variables() const {
 std::vector<Array> LossArrays::finer_states(const OwnArrays& rung) const {
   if (rung.finer) return own[*rung.finer].states;
   return rung.of_loss ? state_variables() : std::vector<Array>{};
+}
+std::optional<std::size_t> LossArrays::own_place(std::string_view rung) const {
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    if (own[k].name == rung || own[k].name + closed_ending == rung) return k;
+  }
+  return {};
 }
 std::vector<std::string> LossArrays::state_names() const {
   std::vector<std::string> names;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "formulas/evaluator.hpp"
@@ -57,9 +58,19 @@ struct OwnArrays {
   [[nodiscard]] bool has_law() const { return !flow.empty() || !step.empty() || !closed.empty(); }
 };
 
+/// A formula beside the text: of parameters, `t`, `eta`, observables, and the states of a rung or of finer ones.
+struct AskedFormula {
+  std::string entry;  ///< for messages
+  std::string rung;   ///< of its own; another name: training
+  std::string formula;
+  bool draws = false;     ///< may call laws, which the seed draws as those of starts
+  bool may_fail = false;  ///< no array where it is none, in place of an error
+};
+
 /// Graph and arrays; not for several threads.
 struct LossArrays {
-  LossArrays(const SampleLoss& written, const Parameters& given);
+  LossArrays(const SampleLoss& written, const Parameters& given,
+             const std::vector<AskedFormula>& asked = {});
 
   std::unique_ptr<formulas::Graph> graph = std::make_unique<formulas::Graph>();
   std::vector<ParameterArray> parameters;  ///< formulas after those that they read
@@ -69,10 +80,14 @@ struct LossArrays {
   Array loss;                                ///< of one sample; no array where the text has no loss
   std::vector<ObservableArray> observables;  ///< then the maps of rungs of their own
   std::vector<OwnArrays> own;
-  std::vector<NamedEntry> entries;  ///< of all kinds but sizes, in the order of the text
+  std::vector<NamedEntry> entries;          ///< of all kinds but sizes, in the order of the text
+  std::vector<std::optional<Array>> asked;  ///< as asked for
+  std::vector<Draw> asked_draws;
 
   /// States of the rung that is finer than an own one.
   [[nodiscard]] std::vector<Array> finer_states(const OwnArrays& rung) const;
+  /// The place among `own` of a rung, or of its closed form; nothing for one of training.
+  [[nodiscard]] std::optional<std::size_t> own_place(std::string_view rung) const;
   /// Numbers of the state.
   [[nodiscard]] Index dimension() const;
   [[nodiscard]] std::vector<Array> state_variables() const;
@@ -93,6 +108,8 @@ struct LossArrays {
   [[nodiscard]] std::string no_gradient() const;
 };
 
+/// Of the name of the closed form of a rung that flows, too.
+inline constexpr const char* closed_ending = "_closed";
 inline constexpr const char* time_name = "t";
 inline constexpr const char* step_size_name = "eta";
 

@@ -202,7 +202,7 @@ void add_own_rungs(const SampleLoss& loss, const LossArrays& arrays, ModelTable&
     if (!written.of.empty())
       table.ladder.push_back({written.of, own.name, assumed(), end_of_steps, {}, false});
     if (flows && !own.closed.empty()) {
-      const std::string name = own.name + "_closed";
+      const std::string name = own.name + closed_ending;
       add(name, RungKind::closed_form, "closed form as written");
       table.ladder.push_back(
           {own.name, name, "the closed form of its flow", end_of_steps, {}, false});

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -22,29 +20,13 @@ namespace {
 using Kind = TomlNode::Kind;
 
 // Sections that no command reads yet.
-const std::vector<std::string> later_sections{"statement", "figure", "law"};
+const std::vector<std::string> later_sections{"figure", "law"};
 
-std::string name_of(Kind kind) {
-  switch (kind) {
-    case Kind::table:
-      return "a table";
-    case Kind::list:
-      return "a list";
-    case Kind::text:
-      return "a text";
-    case Kind::number:
-      return "a number";
-    case Kind::truth:
-      return "true or false";
-    case Kind::other:
-      break;
-  }
-  return "a date";
-}
-
-class FileReader {
+class FileReader : private EntryReader {
  public:
-  explicit FileReader(const std::string& file) { made_.file = file; }
+  explicit FileReader(const std::string& file) : EntryReader(file, made_.places) {
+    made_.file = file;
+  }
 
   TheoryFile read(const TomlNode& root) {
     check_keys(root, "",
@@ -72,6 +54,13 @@ class FileReader {
     each(root, "rung", [&](const TomlNode& e, const std::string& at) { add_rung(e, at); });
     each(root, "landscape",
          [&](const TomlNode& e, const std::string& at) { add_landscape(e, at); });
+    each(root, "statement", [&](const TomlNode& e, const std::string& at) {
+      if (std::optional<StatementText> read = read_statement(made_.file, e, made_.places)) {
+        made_.statements.push_back(std::move(*read));
+      } else {
+        made_.unread.push_back(at);
+      }
+    });
     for (const std::string& section : later_sections) {
       each(root, section.c_str(),
            [&](const TomlNode& /*e*/, const std::string& at) { made_.unread.push_back(at); });
@@ -80,76 +69,6 @@ class FileReader {
   }
 
  private:
-  [[noreturn]] void refuse(const TomlNode& at, const std::string& entry,
-                           const std::string& reason) const {
-    refuse(at.place, entry, reason);
-  }
-  [[noreturn]] void refuse(TextPlace at, const std::string& entry,
-                           const std::string& reason) const {
-    throw InputError(
-        fmt::format("{}:{}:{}: {}: {}", made_.file, at.line, at.column, entry, reason));
-  }
-
-  void check_keys(const TomlNode& table, const std::string& entry,
-                  const std::vector<std::string>& known) const {
-    for (const TomlNode& part : table.parts) {
-      if (std::ranges::find(known, part.key) != known.end()) continue;
-      const std::string what =
-          entry.empty() ? "is no section" : fmt::format("has no key '{}'", part.key);
-      refuse(part.key_place, entry.empty() ? part.key : entry,
-             fmt::format("{}{}; there {} {}", what, suggestion(part.key, known),
-                         known.size() == 1 ? "is" : "are", fmt::join(known, ", ")));
-    }
-  }
-  using EntryReader = std::function<void(const TomlNode&, const std::string&)>;
-
-  // Every entry of a section, with its name in the file.
-  void each(const TomlNode& root, const char* section, const EntryReader& read) const {
-    const TomlNode* table = root.find(section);
-    if (table == nullptr) return;
-    require_kind(*table, section, Kind::table);
-    for (const TomlNode& entry : table->parts)
-      read(entry, fmt::format("{}.{}", section, entry.key));
-  }
-
-  void require_kind(const TomlNode& node, const std::string& entry, Kind kind) const {
-    if (!node.is(kind))
-      refuse(node, entry, fmt::format("is {}; give {}", name_of(node.kind), name_of(kind)));
-  }
-
-  // A text of a table; empty where it is not there.
-  std::string text(const TomlNode& table, const char* key, const std::string& entry) const {
-    const TomlNode* node = table.find(key);
-    if (node == nullptr) return {};
-    require_kind(*node, fmt::format("{}.{}", entry, key), Kind::text);
-    return node->text;
-  }
-
-  // A formula: a text or a number. Its place is kept under `learned`.
-  std::string formula(const TomlNode& node, const std::string& entry, const std::string& learned) {
-    if (node.is(Kind::number)) {
-      if (const auto why = refusal_of_number(node.text, {}))
-        refuse(node, entry, node.text + " " + *why);
-    } else if (!node.is(Kind::text)) {
-      refuse(node, entry,
-             fmt::format("is {}; give a formula between quotes or a number", name_of(node.kind)));
-    }
-    if (node.text.empty()) refuse(node, entry, "is empty; give a formula");
-    made_.places.insert_or_assign(learned, PlacedFormula{entry, node});
-    return node.text;
-  }
-
-  long whole(const TomlNode& node, const std::string& entry, long least) const {
-    long value = 0;
-    const std::string& digits = node.text;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    constexpr long most = 1'000'000'000;
-    if (!node.is(Kind::number) || error != std::errc{} || end != digits.data() + digits.size() ||
-        value < least || value > most)
-      refuse(node, entry, fmt::format("must be a whole number from {} to {}", least, most));
-    return value;
-  }
-
   void read_theory(const TomlNode* table) {
     SampleLoss& loss = made_.loss;
     loss.name = std::filesystem::path(made_.file).stem().string();
@@ -187,7 +106,7 @@ class FileReader {
                "must be a bound such as \">= 2\" or \">= 2 and <= 9\"");
       size.range = *range;
     }
-    made_.places.insert_or_assign("size " + node.key, PlacedFormula{entry, *value});
+    keep_place("size " + node.key, entry, *value);
     made_.loss.sizes.push_back(std::move(size));
   }
 
@@ -293,7 +212,7 @@ class FileReader {
       if (const TomlNode* file = node.find("data")) {
         if (value != nullptr) refuse(*file, entry, "has a value and data; leave one out");
         p.value = data(*file, node, entry);
-        made_.places.insert_or_assign(learned, PlacedFormula{entry, *file});
+        keep_place(learned, entry, *file);
       } else if (value == nullptr) {
         refuse(node, entry, "has no value; give one, as in { value = 0.1 }");
       }
@@ -312,7 +231,7 @@ class FileReader {
     if (value != nullptr) {
       if (value->is(Kind::list)) {
         p.value = numbers(*value, entry);
-        made_.places.insert_or_assign(learned, PlacedFormula{entry, *value});
+        keep_place(learned, entry, *value);
       } else {
         p.value = formula(*value, entry, learned);
       }
@@ -416,7 +335,7 @@ class FileReader {
                {"of", "state", "map", "lift", "flow", "step", "closed", "time", "domain", "assumes",
                 "meaning"});
     LossRung rung{.name = node.key};
-    made_.places.insert_or_assign("rung " + node.key, PlacedFormula{entry, node});
+    keep_place("rung " + node.key, entry, node);
     if (node.find("of") != nullptr) rung.of = text(node, "of", entry);
     rung.assumes = text(node, "assumes", entry);
     rung.meaning = text(node, "meaning", entry);
@@ -468,7 +387,7 @@ class FileReader {
           !(std::stod(axis.parts[0].text) < std::stod(axis.parts[1].text)))
         refuse(axis, entry, fmt::format("needs a range LOW < HIGH, {}", example));
       landscape.axes[k] = {axis.key, axis.parts[0].text, axis.parts[1].text};
-      made_.places.insert_or_assign("parameter " + axis.key, PlacedFormula{entry, axis});
+      keep_place("parameter " + axis.key, entry, axis);
     }
     const TomlNode* set = node.find("set");
     if (set == nullptr) refuse(node, entry, "sets no state; give set = { STATE = \"...\" }");

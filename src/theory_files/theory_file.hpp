@@ -4,23 +4,17 @@
 /// A file computes nothing by itself: it runs no code and reads only arrays of its own folder that it names.
 
 #include <array>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "io/toml_tree.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/evidence/theory.hpp"
 #include "popgrad/learning/sample_loss.hpp"
+#include "theory_files/entry_reader.hpp"
+#include "theory_files/statement_text.hpp"
 
 namespace popgrad::theory_files {
-
-/// A formula with its place in the file.
-struct PlacedFormula {
-  std::string entry;  ///< as the file has it: draw.x
-  TomlNode node;
-};
 
 /// The expected loss over two numbers, which set states by formulas; the others stay at their start.
 struct FileLandscape {
@@ -39,8 +33,8 @@ struct TheoryFile {
   std::vector<FileLandscape> landscapes;
   bool gives_samples = false;       ///< `samples` of [training]
   std::vector<std::string> unread;  ///< sections of later versions, such as statement.limit
-  /// By the kind and name that messages of the room learning begin with: "draw x", "loss step loss".
-  std::map<std::string, PlacedFormula> places;
+  std::vector<StatementText> statements;
+  Places places;
 };
 
 /// Samples that stand for a law where nothing exact does, if the file gives no number.

@@ -9,6 +9,7 @@
 #include "learning/entry_error.hpp"
 #include "learning/loss_rung.hpp"
 #include "theory_files/file_landscape.hpp"
+#include "theory_files/file_statements.hpp"
 #include "theory_files/theory_file.hpp"
 #include "theory_files/torch_script.hpp"
 
@@ -88,6 +89,12 @@ Theory theory_of(TheoryFile& file) {
       }
       throw located(own, error);
     }
+  }
+  try {
+    theory.statements = statements_of(file);
+    check_theories({&theory, 1});
+  } catch (const InputError& error) {
+    throw located(file, error);
   }
   theory.file = file.file;
   theory.written = [loss = file.loss](const std::string& rung, const Parameters& p) {
