@@ -572,7 +572,7 @@ class Names {
                   OwnArrays& made) {
     for (std::size_t k = 0; k < made.names.size(); ++k) {
       made.start_variables.push_back(graph_.variable(
-          fmt::format("start of {} at 0", made.states[k].node().text), made.states[k].shape()));
+          fmt::format("start({})", made.states[k].node().text), made.states[k].shape()));
     }
     const auto start = [&](const Tree& tree, std::size_t k) -> std::optional<Array> {
       const Node& call = tree.nodes[k];
@@ -681,6 +681,7 @@ class Names {
     const std::string entry = "invariant " + i.name;
     if (i.of == "flow" && has_loss()) {
       forbid(entry, array(i.name), "draw t");
+      arrays_.invariants.push_back({i.name, std::nullopt, array(i.name)});
       return;
     }
     const auto of = std::find_if(arrays_.own.begin(), arrays_.own.end(),
@@ -689,7 +690,10 @@ class Names {
       refuse_entry(entry, fmt::format("is of {}, which is no rung that flows", i.of));
     if (of->flow.empty() && of->has_law())
       refuse_entry(entry, fmt::format("is of {}, which does not flow", i.of));
-    forbid(entry, own_formula(entry, scope_of(*of), i.formula, "state"), "draw t");
+    const Array made = own_formula(entry, scope_of(*of), i.formula, "state");
+    forbid(entry, made, "draw t");
+    arrays_.invariants.push_back(
+        {i.name, static_cast<std::size_t>(of - arrays_.own.begin()), made});
   }
 
   // Which kinds of names a formula must not depend on, parted by spaces.

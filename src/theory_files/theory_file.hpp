@@ -58,7 +58,8 @@ void complete(TheoryFile& file);
 /// The mistake in an entry, or another of the same text, with its place in the file.
 InputError located(const TheoryFile& file, const InputError& error);
 
-/// Completes the file, and notes in it as unread its invariants. Cost: the samples of its laws are drawn. Throws InputError, also for laws that memory does not allow.
+/// Completes the file. Cost: the samples of its laws are drawn, and the residuals of its own rungs and invariants at
+/// points. Throws InputError, also for laws that memory does not allow.
 Theory theory_of(TheoryFile& file);
 
 }  // namespace popgrad::theory_files

@@ -9,6 +9,7 @@
 #include "learning/entry_error.hpp"
 #include "learning/loss_rung.hpp"
 #include "theory_files/file_landscape.hpp"
+#include "theory_files/residual_statements.hpp"
 #include "theory_files/theory_file.hpp"
 #include "theory_files/torch_script.hpp"
 
@@ -73,9 +74,11 @@ Theory theory_of(TheoryFile& file) {
   } catch (const InputError& error) {
     throw located(file, error);
   }
-  // Only their names and shapes are checked.
-  for (const LossInvariant& invariant : file.loss.invariants)
-    file.unread.push_back("invariants." + invariant.name);
+  try {
+    theory.statements = residual_statements(file.loss);
+  } catch (const InputError& error) {
+    throw located(file, error);
+  }
   for (const FileLandscape& landscape : file.landscapes) {
     try {
       theory.landscapes.push_back(landscape_of(file, landscape));

@@ -89,6 +89,8 @@ struct LossRung {
   /// A comparison of states here, where it stands for the finer rung; the start has to be inside. Empty: anywhere.
   std::string domain = {};
   std::string assumes = {};  ///< one line, for the ladder
+  /// Its residual (residual.hpp) is to be small, not 0: it is measured along the flow.
+  bool approximate = false;
   std::string meaning = {};
 };
 
