@@ -76,7 +76,7 @@ TheoriesOfWords::TheoriesOfWords(const Invocation& call) : call_(call) {
                                  fmt::join(of_models, ", ")));
   }
   theory_files::TheoryFile read = theory_files::parse_theory_file(read_file(file), file);
-  own_.push_back(theory_files::theory_of(read));
+  own_.push_back(theory_files::theory_of(read, call.words[0] == "list"));
   refuse_names_of_options(own_.front(), call);
   report_unread(read, call.words);
   call_.theories = own_;

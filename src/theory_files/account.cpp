@@ -114,7 +114,7 @@ void add_other_sizes(std::string& text, const TheoryFile& file) {
 
 std::string account_of(TheoryFile& file) {
   using namespace account_cpp;
-  const Theory theory = theory_of(file);
+  const Theory theory = theory_of(file, false);
   const SampleLoss& loss = file.loss;
   LossArrays arrays(loss, Parameters(loss.name));
   std::string text =

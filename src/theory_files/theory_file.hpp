@@ -58,8 +58,8 @@ void complete(TheoryFile& file);
 /// The mistake in an entry, or another of the same text, with its place in the file.
 InputError located(const TheoryFile& file, const InputError& error);
 
-/// Completes the file. Cost: the samples of its laws are drawn, and the residuals of its own rungs and invariants at
-/// points. Throws InputError, also for laws that memory does not allow.
-Theory theory_of(TheoryFile& file);
+/// Completes the file. Cost: the samples of its laws are drawn; of the statements that it has unasked the residuals of
+/// its own rungs and invariants, and of all controls, at points. Throws InputError, also for laws that memory does not allow.
+Theory theory_of(TheoryFile& file, bool with_statements = true);
 
 }  // namespace popgrad::theory_files

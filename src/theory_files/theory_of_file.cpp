@@ -66,7 +66,7 @@ void complete(TheoryFile& file) {
   }
 }
 
-Theory theory_of(TheoryFile& file) {
+Theory theory_of(TheoryFile& file, bool with_statements) {
   complete(file);
   Theory theory;
   try {
@@ -75,7 +75,7 @@ Theory theory_of(TheoryFile& file) {
     throw located(file, error);
   }
   try {
-    theory.statements = residual_statements(file.loss);
+    if (with_statements) theory.statements = residual_statements(file.loss);
   } catch (const InputError& error) {
     throw located(file, error);
   }
