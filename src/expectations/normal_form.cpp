@@ -16,7 +16,23 @@ namespace popgrad::expectations {
 namespace normal_form_cpp {
 namespace {
 
+constexpr std::size_t most_terms = 20000;
 constexpr long most_power = 64;
+
+void require_few(std::size_t terms) {
+  if (terms > most_terms)
+    throw NotHandled(fmt::format("it has more than {} terms as a polynomial", most_terms));
+}
+
+Polynomial product(const Polynomial& a, const Polynomial& b, const Shape& shape) {
+  require_few(a.terms.size() * b.terms.size());
+  TermSum sum;
+  for (const Term& x : a.terms) {
+    const Term left = stretched(x, shape);
+    for (const Term& y : b.terms) sum.add(expectations::product(left, stretched(y, shape)));
+  }
+  return {shape, sum.terms()};
+}
 
 // Each of these two arrays to the label of the other's axis.
 void identify_axes(Term& term, std::size_t kept, std::size_t gone) {
@@ -138,23 +154,7 @@ std::optional<Split> split_off_coefficient(const Term& term) {
 }  // namespace
 }  // namespace normal_form_cpp
 
-NormalForm::NormalForm(const std::vector<Array>& draws, std::size_t most_terms)
-    : draws_(draws), most_terms_(most_terms) {}
-
-void NormalForm::require_few(std::size_t terms) const {
-  if (terms > most_terms_)
-    throw NotHandled(fmt::format("it has more than {} terms as a polynomial", most_terms_));
-}
-
-Polynomial NormalForm::product(const Polynomial& a, const Polynomial& b, const Shape& shape) const {
-  require_few(a.terms.size() * b.terms.size());
-  TermSum sum;
-  for (const Term& x : a.terms) {
-    const Term left = stretched(x, shape);
-    for (const Term& y : b.terms) sum.add(expectations::product(left, stretched(y, shape)));
-  }
-  return {shape, sum.terms()};
-}
+NormalForm::NormalForm(const std::vector<Array>& draws) : draws_(draws) {}
 
 bool NormalForm::drawn(const Array& array) {
   const auto known = drawn_.find(array.place);

@@ -1,7 +1,6 @@
 #pragma once
 /// Formulas as polynomials in draws, whose coefficients are formulas without draws, kept whole.
 
-#include <cstddef>
 #include <map>
 #include <vector>
 
@@ -19,8 +18,7 @@ struct Polynomial {
 class NormalForm {
  public:
   /// These variables are draws.
-  /// Formulas of more terms are not handled.
-  explicit NormalForm(const std::vector<Array>& draws, std::size_t most_terms = 20000);
+  explicit NormalForm(const std::vector<Array>& draws);
   /// Throws NotHandled.
   const Polynomial& of(const Array& array);
 
@@ -30,11 +28,7 @@ class NormalForm {
   Polynomial einsum_of(const Array& array);
   [[nodiscard]] bool drawn(const Array& array);
 
-  Polynomial product(const Polynomial& a, const Polynomial& b, const Shape& shape) const;
-  void require_few(std::size_t terms) const;
-
   std::vector<Array> draws_;
-  std::size_t most_terms_;
   std::map<std::size_t, bool> drawn_;
   std::map<std::size_t, Polynomial> known_;
 };

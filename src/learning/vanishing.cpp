@@ -27,8 +27,6 @@ using formulas::Shape;
 
 constexpr std::size_t most_points = 8;
 constexpr std::uint64_t most_attempts = 300;
-// Of products of polynomials in a proof, which take up to a millisecond each.
-constexpr std::size_t most_terms = 4000;
 // Entries of all arrays of the formulas, beyond which points take long.
 constexpr double most_entries = 3e5;
 constexpr unsigned working_digits = 60;
@@ -549,7 +547,7 @@ bool is_proved(const Vanishing& what) {
       if (!quotient) return false;
       over.push_back(quotient->over);
     }
-    expectations::NormalForm normal_form(variables_of(over), most_terms);
+    expectations::NormalForm normal_form(variables_of(over));
     return std::all_of(over.begin(), over.end(),
                        [&](const Array& formula) { return is_empty(normal_form.of(formula)); });
   } catch (const expectations::NotHandled&) {
