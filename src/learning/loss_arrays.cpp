@@ -504,11 +504,8 @@ class Names {
       refuse_entry(entry, fmt::format("is of {}, which steps; give its step", r.of));
     if (!made.step.empty() && is_reduction && !steps)
       refuse_entry(entry, fmt::format("steps, but {} flows; write of = 'gd'", r.of));
-    if (!made.has_law() && made.lift.empty()) {
-      refuse_entry(entry, made.map.empty()
-                              ? "has no law: give flow, step or closed"
-                              : "has a map only; laws left out need a lift too in this version");
-    }
+    if (!made.has_law() && made.lift.empty() && made.map.empty())
+      refuse_entry(entry, "has no law: give flow, step or closed");
     if (!made.has_law() && made.map.empty())
       refuse_entry(entry, "has a lift only; laws left out need a map too in this version");
     if (!made.has_law() && steps)

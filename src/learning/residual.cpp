@@ -14,6 +14,7 @@
 #include "formulas/rebuild.hpp"
 #include "learning/loss_rung.hpp"
 #include "learning/own_rung.hpp"
+#include "learning/rung_laws.hpp"
 #include "learning/vanishing.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/rungs/rung.hpp"
@@ -27,14 +28,6 @@ namespace {
 using namespace learning;
 using formulas::derivative_along;
 using formulas::substituted;
-
-/// A law of motion in time t, or a step.
-struct Law {
-  std::vector<std::string> names;
-  std::vector<Array> states, values;
-  /// States of training at which the sampled field is taken; empty where it is a formula.
-  std::vector<Array> sampled_at;
-};
 
 /// A residual at given sizes.
 struct Problem {
@@ -75,10 +68,8 @@ std::vector<Subject> subjects_of(const SampleLoss& loss) {
 /// Residuals as formulas.
 class Problems {
  public:
-  Problems(const SampleLoss& loss, const Parameters& given) : loss_(loss), arrays_(loss, given) {
-    if (!loss.loss.empty()) expected_.emplace(arrays_, loss);
-  }
-  [[nodiscard]] const LossArrays& arrays() const { return arrays_; }
+  Problems(const SampleLoss& loss, const Parameters& given) : loss_(loss), laws_(loss, given) {}
+  [[nodiscard]] const LossArrays& arrays() { return laws_.arrays(); }
 
   Problem of(const Subject& subject) {
     Problem made{.subject = subject.text};
@@ -90,60 +81,15 @@ class Problems {
         add_closed(subject.place, made);
         break;
       case Kind::invariant:
-        add_invariant(arrays_.invariants[subject.place], made);
+        add_invariant(arrays().invariants[subject.place], made);
         break;
     }
     return made;
   }
 
  private:
-  [[nodiscard]] Array time() const { return arrays_.graph->variable(time_name, {}); }
-
-  Law training() {
-    if (training_) return *training_;
-    Law law{.names = {}, .states = arrays_.state_variables(), .values = {}, .sampled_at = {}};
-    if (expected_->sampled) law.sampled_at = law.states;
-    const std::vector<Array> slopes = gradient(expected_->summed, law.states);
-    for (std::size_t k = 0; k < slopes.size(); ++k) {
-      const Array& state = law.states[k];
-      law.names.push_back(state.node().text);
-      law.values.push_back(expected_->sampled ? arrays_.graph->variable(
-                                                    "field of " + law.names.back(), state.shape())
-                                              : -(arrays_.states[k].rate * slopes[k]));
-    }
-    training_ = law;
-    return law;
-  }
-  // The rung that is finer than an own one, and moves as it does.
-  Law finer(const OwnArrays& own, bool steps) {
-    Law law = own.finer ? moved(*own.finer) : training();
-    if (steps && own.of_loss) {
-      const Array eta = arrays_.graph->variable(step_size_name, {});
-      for (std::size_t k = 0; k < law.values.size(); ++k)
-        law.values[k] = law.states[k] + eta * law.values[k];
-    }
-    return law;
-  }
-  Law moved(std::size_t place) {
-    const OwnArrays& own = arrays_.own[place];
-    Law law{.names = own.names, .states = own.states, .values = own.step, .sampled_at = {}};
-    if (!own.flow.empty()) {
-      law.values = own.flow;
-      if (own.time) {
-        law.values = substituted(own.flow, {time()}, {*own.time});
-        for (Array& value : law.values) value = *own.time_slope * value;
-      }
-    } else if (own.step.empty() && !own.lift.empty() && !own.map.empty()) {
-      const Law of = finer(own, false);
-      law.values =
-          substituted(derivative_along(own.map, of.states, of.values), of.states, own.lift);
-      law.sampled_at = substituted(of.sampled_at, of.states, own.lift);
-    }
-    return law;
-  }
-
   void add_rung(std::size_t place, Problem& made) {
-    const OwnArrays& own = arrays_.own[place];
+    const OwnArrays& own = arrays().own[place];
     made.approximate = loss_.rungs[place].approximate;
     if (loss_.rungs[place].of == "sgd") {
       made.why_not = "steps of sgd are random";
@@ -153,8 +99,12 @@ class Problems {
       made.why_not = "it has neither map nor lift";
       return;
     }
+    if (own.lift.empty() && !own.has_law()) {
+      made.why_not = "its law is derived from its map";
+      return;
+    }
     made.steps = !own.step.empty();
-    const Law fine = finer(own, made.steps), law = moved(place);
+    const RungLaw fine = laws_.finer(own, made.steps), law = laws_.own(place);
     made.sampled_at = fine.sampled_at;
     if (fine.values.empty()) {
       made.why_not = loss_.rungs[place].of + " has only a closed form";
@@ -191,35 +141,35 @@ class Problems {
   }
 
   void add_closed(std::size_t place, Problem& made) {
-    const OwnArrays& own = arrays_.own[place];
+    const OwnArrays& own = arrays().own[place];
     made.own = place;
     made.is_closed = true;
     made.states = own.start_variables;
     made.approximate = loss_.rungs[place].approximate && own.flow.empty();
     if (own.domain) made.what.domain = substituted({*own.domain}, own.states, own.start_variables);
-    const Array one = arrays_.graph->constant(1), zero = arrays_.graph->constant(0);
+    const Array one = arrays().graph->constant(1), zero = arrays().graph->constant(0);
     std::vector<Array> closed = own.closed;
     if (!own.flow.empty()) {
-      add(own.names, derivative_along(closed, {time()}, {one}),
+      add(own.names, derivative_along(closed, {laws_.time()}, {one}),
           substituted(own.flow, own.states, closed), made);
     } else if (own.lift.empty()) {
       made.why_not = own.map.empty() ? "it has no flow" : "it has neither flow nor lift";
       return;
     } else {
-      const Law fine = finer(own, false);
-      if (own.time) closed = substituted(closed, {time()}, {*own.time});
+      const RungLaw fine = laws_.finer(own, false);
+      if (own.time) closed = substituted(closed, {laws_.time()}, {*own.time});
       const std::vector<Array> lifted = substituted(own.lift, own.states, closed);
       made.sampled_at = substituted(fine.sampled_at, fine.states, lifted);
       add(fine.names, substituted(fine.values, fine.states, lifted),
-          derivative_along(lifted, {time()}, {one}), made);
+          derivative_along(lifted, {laws_.time()}, {one}), made);
     }
     std::vector<std::string> names;
     for (const std::string& name : own.names) names.push_back("start of " + name);
-    add(names, substituted(own.closed, {time()}, {zero}), own.start_variables, made);
+    add(names, substituted(own.closed, {laws_.time()}, {zero}), own.start_variables, made);
   }
 
   void add_invariant(const InvariantArray& invariant, Problem& made) {
-    const Law law = invariant.own ? moved(*invariant.own) : training();
+    const RungLaw law = invariant.own ? laws_.own(*invariant.own) : laws_.training();
     made.own = invariant.own;
     made.states = law.states;
     made.sampled_at = law.sampled_at;
@@ -230,14 +180,12 @@ class Problems {
           derivative_along({invariant.array}, {law.states[k]}, {law.values[k]}).front());
     }
     made.what.differences.push_back(std::move(difference));
-    if (invariant.own && arrays_.own[*invariant.own].domain)
-      made.what.domain = {*arrays_.own[*invariant.own].domain};
+    if (invariant.own && arrays().own[*invariant.own].domain)
+      made.what.domain = {*arrays().own[*invariant.own].domain};
   }
 
   const SampleLoss& loss_;
-  LossArrays arrays_;
-  std::optional<ExpectedLoss> expected_;
-  std::optional<Law> training_;
+  RungLaws laws_;
 };
 
 // --- at points
@@ -581,7 +529,7 @@ class Examiner {
     }
   }
 
-  void measure(const Problem& problem, Residual& residual) const {
+  void measure(const Problem& problem, Residual& residual) {
     Measured(loss_, given_, request_.seed, problems_.arrays(), problem).add_to(residual);
   }
 

@@ -94,11 +94,14 @@ Theory theory_of(TheoryFile& file, bool with_statements) {
   }
   theory.file = file.file;
   theory.written = [loss = file.loss](const std::string& rung, const Parameters& p) {
-    if (rung != "flow" && rung != "gd") {
+    const bool is_own = std::any_of(loss.rungs.begin(), loss.rungs.end(), [&](const LossRung& own) {
+      return own.name == rung && own.step.empty() && (own.closed.empty() || !own.flow.empty());
+    });
+    if (rung != "flow" && rung != "gd" && !is_own) {
       throw InputError(
           fmt::format("{} {}: has no field of its own to print; give flow", loss.name, rung));
     }
-    return field_in_numpy(loss, p);
+    return field_in_numpy(loss, p, rung);
   };
   theory.training_script = [loss = file.loss](const Parameters& p, std::uint64_t seed) {
     return torch_script(loss, p, seed);
