@@ -96,11 +96,12 @@ TheoriesOfWords::TheoriesOfWords(const Invocation& call) : call_(call) {
                                  file, fmt::join(of_models, ", "), fmt::join(of_statements, ", ")));
   }
   theory_files::TheoryFile read = theory_files::parse_theory_file(read_file(file), file);
-  own_.push_back(theory_files::theory_of(read));
+  const bool takes_statements = contains(of_statements, call.words[0]);
+  own_.push_back(theory_files::theory_of(read, takes_statements || call.words[0] == "list"));
   refuse_names_of_options(own_.front(), call);
   report_unread(read, call.words);
   call_.theories = own_;
-  if (contains(of_statements, call.words[0])) name_statements(own_.front(), file, call_.words);
+  if (takes_statements) name_statements(own_.front(), file, call_.words);
   if (call.words[0] == "landscape" && own_.front().landscapes.empty())
     throw InputError(fmt::format("popgrad landscape: {}: has no section [landscape.NAME]", file));
 }

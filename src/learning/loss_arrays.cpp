@@ -513,11 +513,8 @@ class Names {
       refuse_entry(entry, fmt::format("is of {}, which steps; give its step", r.of));
     if (!made.step.empty() && is_reduction && !steps)
       refuse_entry(entry, fmt::format("steps, but {} flows; write of = 'gd'", r.of));
-    if (!made.has_law() && made.lift.empty()) {
-      refuse_entry(entry, made.map.empty()
-                              ? "has no law: give flow, step or closed"
-                              : "has a map only; laws left out need a lift too in this version");
-    }
+    if (!made.has_law() && made.lift.empty() && made.map.empty())
+      refuse_entry(entry, "has no law: give flow, step or closed");
     if (!made.has_law() && made.map.empty())
       refuse_entry(entry, "has a lift only; laws left out need a map too in this version");
     if (!made.has_law() && steps)
@@ -581,7 +578,7 @@ class Names {
                   OwnArrays& made) {
     for (std::size_t k = 0; k < made.names.size(); ++k) {
       made.start_variables.push_back(graph_.variable(
-          fmt::format("start of {} at 0", made.states[k].node().text), made.states[k].shape()));
+          fmt::format("start({})", made.states[k].node().text), made.states[k].shape()));
     }
     const auto start = [&](const Tree& tree, std::size_t k) -> std::optional<Array> {
       const Node& call = tree.nodes[k];
@@ -690,6 +687,7 @@ class Names {
     const std::string entry = "invariant " + i.name;
     if (i.of == "flow" && has_loss()) {
       forbid(entry, array(i.name), "draw t");
+      arrays_.invariants.push_back({i.name, std::nullopt, array(i.name)});
       return;
     }
     const auto of = std::find_if(arrays_.own.begin(), arrays_.own.end(),
@@ -698,7 +696,10 @@ class Names {
       refuse_entry(entry, fmt::format("is of {}, which is no rung that flows", i.of));
     if (of->flow.empty() && of->has_law())
       refuse_entry(entry, fmt::format("is of {}, which does not flow", i.of));
-    forbid(entry, own_formula(entry, scope_of(*of), i.formula, "state"), "draw t");
+    const Array made = own_formula(entry, scope_of(*of), i.formula, "state");
+    forbid(entry, made, "draw t");
+    arrays_.invariants.push_back(
+        {i.name, static_cast<std::size_t>(of - arrays_.own.begin()), made});
   }
 
   // States of the rung hide those of finer ones.

@@ -33,6 +33,12 @@ struct ObservableArray {
   Array array;
 };
 
+struct InvariantArray {
+  std::string name;
+  std::optional<std::size_t> own;  ///< place of its rung among those of their own; none: the flow
+  Array array;                     ///< of the states of its rung
+};
+
 /// An entry as it is written, of any kind: "draw", "loss step".
 struct NamedEntry {
   std::string kind, name;
@@ -80,6 +86,7 @@ struct LossArrays {
   Array loss;                                ///< of one sample; no array where the text has no loss
   std::vector<ObservableArray> observables;  ///< then the maps of rungs of their own
   std::vector<OwnArrays> own;
+  std::vector<InvariantArray> invariants;
   std::vector<NamedEntry> entries;          ///< of all kinds but sizes, in the order of the text
   std::vector<std::optional<Array>> asked;  ///< as asked for
   std::vector<Draw> asked_draws;

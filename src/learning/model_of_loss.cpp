@@ -11,6 +11,7 @@
 #include "formulas/written.hpp"
 #include "learning/loss_rung.hpp"
 #include "learning/own_rung.hpp"
+#include "learning/rung_laws.hpp"
 #include "popgrad/fluctuations/prediction.hpp"
 #include "popgrad/learning/sample_loss.hpp"
 #include "popgrad/rungs/declared_parameter.hpp"
@@ -188,6 +189,8 @@ void add_own_rungs(const SampleLoss& loss, const LossArrays& arrays, ModelTable&
         table.rungs.push_back(with_given_state(rung, fmt::format("{} {}", loss.name, name)));
       }
     };
+    const bool of_map = !own.has_law() && own.lift.empty();
+    if (of_map) static_cast<void>(RungLaws(loss, Parameters(loss.name)).own(k));
     if (flows) {
       add(own.name, RungKind::flow,
           own.has_law() ? "flow as written" : "flow derived from that of " + written.of);
@@ -284,18 +287,22 @@ std::shared_ptr<const Model> model_of_loss(SampleLoss loss) {
   return std::make_shared<const Model>(std::move(table));
 }
 
-std::vector<std::string> field_in_numpy(const SampleLoss& loss, const Parameters& given) {
+std::vector<std::string> field_in_numpy(const SampleLoss& loss, const Parameters& given,
+                                        const std::string& rung) {
   using namespace learning;
-  LossArrays arrays(loss, given);
-  const ExpectedLoss expected(arrays, loss);
-  if (expected.sampled)
+  RungLaws laws(loss, given);
+  const std::vector<OwnArrays>& own = laws.arrays().own;
+  const auto place =
+      std::find_if(own.begin(), own.end(), [&](const OwnArrays& o) { return o.name == rung; });
+  const RungLaw law = place == own.end() ? laws.training()
+                                         : laws.own(static_cast<std::size_t>(place - own.begin()));
+  if (!law.sampled_at.empty())
     reject_entry(loss.name, "loss", "is sampled, so its field has no formula of its own");
-  const std::vector<Array> slopes = gradient(expected.summed, arrays.state_variables());
+  if (law.values.empty() || (place != own.end() && !place->step.empty()))
+    reject_entry(loss.name, "rung " + rung, "has no field");
   std::vector<formulas::NamedArray> outputs;
-  for (std::size_t k = 0; k < slopes.size(); ++k) {
-    const StateArray& s = arrays.states[k];
-    outputs.push_back({"d_" + s.variable.node().text, -(s.rate * slopes[k])});
-  }
+  for (std::size_t k = 0; k < law.values.size(); ++k)
+    outputs.push_back({"d_" + law.names[k], law.values[k]});
   std::vector<Array> fields;
   for (const formulas::NamedArray& output : outputs) fields.push_back(output.array);
   fields = model_of_loss_cpp::in_numpy(fields);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "formulas/gradient.hpp"
+#include "learning/rung_laws.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/scalars/dual.hpp"
@@ -150,13 +151,16 @@ class OwnRung {
       closed = evaluator(own.closed);
       lift = evaluator(own.lift);
       map = evaluator(own.map);
-      if (own.time) time = evaluator({*own.time, *own.time_slope});
+      if (own.time && own.has_law()) time = evaluator({*own.time, *own.time_slope});
       if (own.finer) {
         finer = own_rung<T>(of.instance_, *own.finer, false);
       } else if (own.of_loss) {
         finer = forget_type(LossFlow<T>(of.instance_));
       }
-      if (!own.has_law()) {
+      if (!own.has_law() && own.lift.empty()) {
+        laws.emplace(of.instance_->written, of.instance_->given);
+        flow = prepared(laws->own(of.place_).values, laws->arrays(), parameters);
+      } else if (!own.has_law()) {
         const std::vector<Array> states = arrays.finer_states(own);
         directions = directions_of(states);
         along = evaluator(formulas::derivative_along(own.map, states, directions));
@@ -233,6 +237,7 @@ class OwnRung {
     LossArrays arrays;
     const OwnArrays& own;
     std::vector<std::vector<T>> parameters;
+    std::optional<RungLaws> laws;  ///< where the flow is derived from the map
     std::optional<AnyRung<T>> finer;
     std::optional<formulas::Evaluator<T>> flow, step, closed, lift, map, time, along, observables;
     std::vector<Array> directions;

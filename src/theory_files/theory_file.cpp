@@ -333,12 +333,16 @@ class FileReader : private EntryReader {
     require_kind(node, entry, Kind::table);
     check_keys(node, entry,
                {"of", "state", "map", "lift", "flow", "step", "closed", "time", "domain", "assumes",
-                "meaning"});
+                "approximate", "meaning"});
     LossRung rung{.name = node.key};
     keep_place("rung " + node.key, entry, node);
     if (node.find("of") != nullptr) rung.of = text(node, "of", entry);
     rung.assumes = text(node, "assumes", entry);
     rung.meaning = text(node, "meaning", entry);
+    if (const TomlNode* approximate = node.find("approximate")) {
+      require_kind(*approximate, entry + ".approximate", Kind::truth);
+      rung.approximate = approximate->text == "true";
+    }
     const auto add = [&](const char* part, std::vector<NamedFormula>& to) {
       each(node, part, [&](const TomlNode& e, const std::string& name) {
         const std::string learned = fmt::format("rung {} {} {}", node.key, part, e.key);

@@ -52,7 +52,8 @@ void complete(TheoryFile& file);
 /// The mistake in an entry, or another of the same text, with its place in the file.
 InputError located(const TheoryFile& file, const InputError& error);
 
-/// Completes the file, and notes in it as unread its invariants. Cost: the samples of its laws are drawn. Throws InputError, also for laws that memory does not allow.
-Theory theory_of(TheoryFile& file);
+/// Completes the file. Cost: the samples of its laws are drawn; of statements those of statements_of and
+/// residual_statements. Throws InputError, also for laws that memory does not allow.
+Theory theory_of(TheoryFile& file, bool with_statements = true);
 
 }  // namespace popgrad::theory_files

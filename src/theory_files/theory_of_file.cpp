@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "learning/entry_error.hpp"
 #include "learning/loss_rung.hpp"
 #include "theory_files/file_landscape.hpp"
 #include "theory_files/file_statements.hpp"
+#include "theory_files/residual_statements.hpp"
 #include "theory_files/theory_file.hpp"
 #include "theory_files/torch_script.hpp"
 
@@ -66,7 +68,7 @@ void complete(TheoryFile& file) {
   }
 }
 
-Theory theory_of(TheoryFile& file) {
+Theory theory_of(TheoryFile& file, bool with_statements) {
   complete(file);
   Theory theory;
   try {
@@ -74,9 +76,6 @@ Theory theory_of(TheoryFile& file) {
   } catch (const InputError& error) {
     throw located(file, error);
   }
-  // Only their names and shapes are checked.
-  for (const LossInvariant& invariant : file.loss.invariants)
-    file.unread.push_back("invariants." + invariant.name);
   for (const FileLandscape& landscape : file.landscapes) {
     try {
       theory.landscapes.push_back(landscape_of(file, landscape));
@@ -91,18 +90,25 @@ Theory theory_of(TheoryFile& file) {
     }
   }
   try {
-    theory.statements = statements_of(file);
+    if (with_statements) {
+      theory.statements = statements_of(file);
+      for (Statement& own : residual_statements(file.loss))
+        theory.statements.push_back(std::move(own));
+    }
     check_theories({&theory, 1});
   } catch (const InputError& error) {
     throw located(file, error);
   }
   theory.file = file.file;
   theory.written = [loss = file.loss](const std::string& rung, const Parameters& p) {
-    if (rung != "flow" && rung != "gd") {
+    const bool is_own = std::any_of(loss.rungs.begin(), loss.rungs.end(), [&](const LossRung& own) {
+      return own.name == rung && own.step.empty() && (own.closed.empty() || !own.flow.empty());
+    });
+    if (rung != "flow" && rung != "gd" && !is_own) {
       throw InputError(
           fmt::format("{} {}: has no field of its own to print; give flow", loss.name, rung));
     }
-    return field_in_numpy(loss, p);
+    return field_in_numpy(loss, p, rung);
   };
   theory.training_script = [loss = file.loss](const Parameters& p, std::uint64_t seed) {
     return torch_script(loss, p, seed);

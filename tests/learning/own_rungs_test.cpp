@@ -166,7 +166,9 @@ TEST_CASE("mistakes in rungs of their own are named", "[learning]") {
           r.flow.clear();
           r.closed.clear();
           r.lift.clear();
-        }) == "layers: rung modes has a map only; laws left out need a lift too in this version");
+        }) ==
+        "layers: rung modes leaves its law out, and the derivative of its map does not close: that "
+        "of v is no formula of the map");
 }
 
 }  // namespace
