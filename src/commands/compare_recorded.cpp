@@ -197,7 +197,8 @@ void draw_check(const Judging& j, const RunJudge& judge, const Trajectory<double
   const std::vector<RecordedRun>& recorded = judge.recorded();
   Drawing drawing = captioned_drawing(
       fmt::format("compare-{}-{}", j.model.name(), j.rung.name), "recorded-runs",
-      fmt::format("recorded runs against {} {}", j.model.name(), j.rung.name), command_line(call));
+      fmt::format("{} against {} {}", fmt::join(j.options.with, ", "), j.model.name(), j.rung.name),
+      caption_of_given(j.common, j.model));
   FigureTable csv;
   for (std::size_t k = 0; k < table.t.size(); ++k) {
     std::vector<Cell> row{{"t", table.t[k]}};

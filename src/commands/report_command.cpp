@@ -124,7 +124,7 @@ std::optional<Made> made_ladder(const Workshop& shop, const Model& model, const 
   if (costs.empty()) return Made{};
   const std::string command =
       fmt::format("{} ladder {} --seed {}", shop.call.program, model.name(), common.seed);
-  const Drawing drawing = ladder_drawing(costs, model, shop.scratch.path(), command);
+  const Drawing drawing = ladder_drawing(costs, model, common, shop.scratch.path(), command);
   static_cast<void>(draw(drawing));
   ReportLadder ladder{model.name(),
                       model.paper(),

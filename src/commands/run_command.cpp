@@ -178,7 +178,11 @@ void draw_run(const RunRecord<T>& record, const CommonOptions& options) {
   } else if (is_predicted(record)) {
     panels.title += ": mean and one standard deviation of runs of sgd, predicted";
   }
-  panels.caption = caption_of(record.parameters, record.settings, record.seed);
+  Record settings;  // a prediction is of any number of runs
+  for (const auto& [name, value] : record.settings.entries()) {
+    if (!is_predicted(record) || name != "runs") settings[name] = value;
+  }
+  panels.caption = caption_of(record.parameters, settings, record.seed);
   panels.x_label = "t";
   panels.x = runs.front().t;
   panels.sides = {record.rung};
