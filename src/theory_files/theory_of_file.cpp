@@ -90,12 +90,18 @@ Theory theory_of(TheoryFile& file) {
     }
   }
   theory.file = file.file;
-  theory.written = [loss = file.loss](const std::string& rung, const Parameters& p) {
+  theory.written = [loss = file.loss](const std::string& rung, const Parameters& p,
+                                      Notation notation) {
     if (rung != "flow" && rung != "gd") {
       throw InputError(
           fmt::format("{} {}: has no field of its own to print; give flow", loss.name, rung));
     }
-    return field_in_numpy(loss, p);
+    if (notation == Notation::cpp) {
+      throw InputError(
+          "popgrad equations: --format cpp is not there for theory files; give latex, or text or "
+          "python, which are NumPy");
+    }
+    return notation == Notation::latex ? field_in_latex(loss, p) : field_in_numpy(loss, p);
   };
   theory.training_script = [loss = file.loss](const Parameters& p, std::uint64_t seed) {
     return torch_script(loss, p, seed);

@@ -133,6 +133,8 @@ std::shared_ptr<const Model> model_of_loss(SampleLoss loss);
 /// The field of each state, after the parts that are needed more than once, as lines of Python with NumPy. Throws
 /// InputError where it is sampled.
 std::vector<std::string> field_in_numpy(const SampleLoss& loss, const Parameters& given = {});
+/// The same as lines of LaTeX inside an align environment: `\dot{w} &= ... \\`.
+std::vector<std::string> field_in_latex(const SampleLoss& loss, const Parameters& given = {});
 
 /// Why the field need not be the gradient of the expected loss; empty where it is.
 std::string no_gradient(const SampleLoss& loss, const Parameters& given = {});
