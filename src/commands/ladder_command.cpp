@@ -148,7 +148,7 @@ int execute(const LadderOptions& o, const Invocation& call) {
   }
   if (!common.plot.empty()) {
     Drawing drawing = ladder_drawing(costs, model, common, {}, command_line(call));
-    draw_and_tell(std::move(drawing), common.plot);
+    draw_and_report(std::move(drawing), common.plot);
   }
   // A step that this instance does not have is printed as such.
   const auto failed = std::find_if(costs.begin(), costs.end(), [](const LadderCost& c) {
@@ -178,7 +178,7 @@ std::vector<LadderCost> ladder_costs(const CommonOptions& common, const Model& m
       break;
     } catch (const std::exception& error) {
       cost.refused = dynamic_cast<const std::invalid_argument*>(&error) != nullptr;
-      // A step that this instance does not have is told, and the others are still there.
+      // A step that this instance does not have is reported; the others are kept.
       cost.observables.clear();
       cost.failure = words_of(error);
     }

@@ -44,7 +44,7 @@ Range range_of(const std::vector<PanelCurve>& curves) {
       for (const double x : *part) found.include(x);
     }
   }
-  // Rounding alone would fill the axis.
+  // Rounding errors would fill the axis.
   constexpr double flat = 1e-9;
   const double size = std::max(std::fabs(found.low), std::fabs(found.high));
   if (found.high - found.low > flat * size) return found;
@@ -225,7 +225,7 @@ Drawing captioned_drawing(const std::string& name, const std::string& script,
   return drawing;
 }
 
-void draw_and_tell(Drawing drawing, const std::string& plot) {
+void draw_and_report(Drawing drawing, const std::string& plot) {
   const fs::path path(plot);
   if (path.extension().empty() || fs::is_directory(path)) {
     drawing.folder = path;
@@ -319,7 +319,7 @@ void draw_panels(const Panels& all, const std::string& plot, const std::string& 
   drawing.files = {{drawing.name + ".csv", csv.text()}};
   drawing.command = command;
   drawing.seed = seed;
-  draw_and_tell(std::move(drawing), plot);
+  draw_and_report(std::move(drawing), plot);
 }
 
 }  // namespace popgrad::cli

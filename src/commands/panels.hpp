@@ -51,12 +51,12 @@ std::string caption_of_given(const CommonOptions& options, const Model& model,
 Drawing captioned_drawing(const std::string& name, const std::string& script,
                           const std::string& title, const std::string& caption);
 
-/// Draws where `--plot` says, into a folder data, script and all pictures, into a file that picture
-/// alone, and tells the paths on standard error.
-void draw_and_tell(Drawing drawing, const std::string& plot);
+/// Draws where `--plot` says: into a folder data, script and all pictures, into a file only that picture.
+/// Prints the paths on standard error.
+void draw_and_report(Drawing drawing, const std::string& plot);
 
 /// Draws the first twelve observables that have a value and prints the paths made, on standard
-/// error, where it also tells that there are more.
+/// error, with a line where there are more.
 void draw_panels(const Panels& all, const std::string& plot, const std::string& command,
                  std::uint64_t seed);
 

@@ -89,7 +89,7 @@ struct Task {
   bool slow = false;  ///< may take minutes
   /// What the part depends on besides the program, its kind and its name.
   std::string parameters;
-  /// Is told how far it is; nothing if it was interrupted before there was anything to show.
+  /// Calls the report with the share done; nothing if it was interrupted before there was anything to show.
   std::function<std::optional<Made>(const Report& report)> make;
 };
 

@@ -30,7 +30,7 @@ void draw_surface(const Surface& surface, const CommonOptions& options,
                    {drawing.name + "-minimum.csv", least.text()}};
   drawing.command = command;
   drawing.seed = options.seed;
-  draw_and_tell(std::move(drawing), options.plot);
+  draw_and_report(std::move(drawing), options.plot);
 }
 
 }  // namespace popgrad::cli

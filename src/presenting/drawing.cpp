@@ -110,7 +110,7 @@ bool run_gnuplot(const fs::path& folder, const std::string& script) {
   return true;
 }
 
-// The script that is laid beside its data: how it came about, the common look, the figure.
+// The script that is written next to its data: what made it, the common look, the figure.
 std::string whole_script(const Drawing& drawing) {
   const std::string_view style = plot_script("style");
   const std::string_view body =
