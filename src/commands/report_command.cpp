@@ -143,7 +143,7 @@ std::optional<Made> made_ladder(const Workshop& shop, const Model& model, const 
   return Made{ladder_part(ladder), lasting};
 }
 
-Made made_figure(const Workshop& shop, const FigureInfo& figure) {
+Made made_figure(const Workshop& shop, const FigureInfo& figure, const Report& report) {
   FigureRequest request;
   request.name = figure.name;
   request.folder = shop.scratch.path();
@@ -151,6 +151,7 @@ Made made_figure(const Workshop& shop, const FigureInfo& figure) {
   request.jobs = shop.o.verification.jobs;
   request.command =
       fmt::format("{} figure {} --seed {}", shop.call.program, figure.name, request.seed);
+  request.progress = [&report](double share) { static_cast<void>(report(share)); };
   static_cast<void>(make_figure(shop.call.theories, request));
   return {figure_part({figure.name, figure.title, shop.svg_of(figure.name), request.command})};
 }
@@ -219,8 +220,9 @@ std::vector<Task> tasks_of(const Workshop& shop, const std::vector<const Stateme
   }
   for (const FigureInfo& figure : figures(shop.call.theories)) {
     if (std::find(pictures.begin(), pictures.end(), figure.name) == pictures.end()) continue;
-    tasks.push_back({"figures", figure.name, true, seed,
-                     [&shop, figure](const Report&) { return made_figure(shop, figure); }});
+    tasks.push_back({"figures", figure.name, true, seed, [&shop, figure](const Report& report) {
+                       return made_figure(shop, figure, report);
+                     }});
   }
   return tasks;
 }
