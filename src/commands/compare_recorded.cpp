@@ -197,7 +197,8 @@ void draw_check(const Judging& j, const RunJudge& judge, const Trajectory<double
   const std::vector<RecordedRun>& recorded = judge.recorded();
   Drawing drawing = captioned_drawing(
       fmt::format("compare-{}-{}", j.model.name(), j.rung.name), "recorded-runs",
-      fmt::format("recorded runs against {} {}", j.model.name(), j.rung.name), command_line(call));
+      fmt::format("{} against {} {}", fmt::join(j.options.with, ", "), j.model.name(), j.rung.name),
+      caption_of_given(j.common, j.model));
   FigureTable csv;
   for (std::size_t k = 0; k < table.t.size(); ++k) {
     std::vector<Cell> row{{"t", table.t[k]}};
@@ -234,7 +235,7 @@ void draw_check(const Judging& j, const RunJudge& judge, const Trajectory<double
   drawing.files = {{drawing.name + ".csv", csv.text()}};
   drawing.command = command_line(call);
   drawing.seed = j.common.seed;
-  draw_and_tell(std::move(drawing), j.common.plot);
+  draw_and_report(std::move(drawing), j.common.plot);
 }
 
 // How the recorded runs were made has to be said: a default would be judged in its place.
@@ -469,7 +470,7 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
     print_deviations(recorded, runs, options.clock.empty());
     return success;
   }
-  // Steps and batch say how the recorded run was made, whatever the rung is.
+  // Steps and batch say how the recorded run was made, for any rung.
   check_meaning(command, sampled);
   require_setting(common);
   if (options.averaged) {

@@ -28,6 +28,7 @@
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/evidence/landscape.hpp"
 #include "presenting/certificate.hpp"
+#include "presenting/drawing.hpp"
 #include "scalars/number_text.hpp"
 
 namespace popgrad::cli {
@@ -206,7 +207,8 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
   const LossLandscape& landscape = *o.offered.landscape;
   const std::string& x_name = landscape.coordinates[0].name;
   const std::string& y_name = landscape.coordinates[1].name;
-  const LandscapeLoss made = landscape.at(p);
+  LandscapeLoss made = landscape.at(p);
+  if (made.caption.empty()) made.caption = caption_of(p.values(), {}, common.seed);
   const LandscapeBox box = box_of(o, made);
   if (!made.certify && o.points.empty() && o.grid == 0 && common.plot.empty()) {
     reject(popgrad_landscape, "model", common.model,

@@ -33,7 +33,7 @@
 namespace popgrad::cli {
 namespace {
 
-constexpr std::size_t most_events_told = 20;
+constexpr std::size_t most_events_printed = 20;
 
 struct RunOptions {
   std::shared_ptr<CommonOptions> common;
@@ -65,7 +65,7 @@ Ending worst_ending(const std::vector<Trajectory<T>>& runs) {
   return worst;
 }
 
-// 17 digits of one number say little beside its uncertainty; what is not uncertain keeps all.
+// An uncertain number has the digits that its uncertainty leaves it, another one all.
 template <class T>
 std::string time_with_uncertainty(const Event<T>& event) {
   if (!(event.uncertainty > 0)) return to_text(event.t);
@@ -78,7 +78,7 @@ bool is_failure(Ending ending) {
 
 // Why a run did not get to its end.
 template <class T>
-void tell_end(const RunRecord<T>& record, std::size_t k, Results* results) {
+void report_end(const RunRecord<T>& record, std::size_t k, Results* results) {
   const Outcome& outcome = record.runs[k].outcome;
   std::string why = describe(outcome.ending);
   if (outcome.ending == Ending::diverged) {
@@ -105,13 +105,13 @@ void tell_end(const RunRecord<T>& record, std::size_t k, Results* results) {
 
 // The reason of status 4, which --quiet does not hide.
 template <class T>
-void tell_failures(const RunRecord<T>& record, Results* results) {
+void report_failures(const RunRecord<T>& record, Results* results) {
   std::size_t failures = 0;
   for (std::size_t k = 0; k < record.runs.size(); ++k) {
     const Ending ending = record.runs[k].outcome.ending;
     // `finish` has a line for interruptions.
     if (!is_failure(ending) || ending == Ending::interrupted) continue;
-    if (failures++ == 0) tell_end(record, k, results);
+    if (failures++ == 0) report_end(record, k, results);
   }
   if (failures > 1) {
     fmt::print(standard_error(), "popgrad: and {} runs more did not get to their ends\n",
@@ -120,26 +120,26 @@ void tell_failures(const RunRecord<T>& record, Results* results) {
 }
 
 template <class T>
-void tell(const RunRecord<T>& record, const CommonOptions& options, Results* results) {
+void report_runs(const RunRecord<T>& record, const CommonOptions& options, Results* results) {
   if (options.quiet) {
-    tell_failures(record, results);
+    report_failures(record, results);
     return;
   }
   for (std::size_t k = 0; k < record.runs.size(); ++k) {
     const Trajectory<T>& run = record.runs[k];
     const std::string which = record.ensemble ? fmt::format("run {}: ", k) : std::string{};
-    std::size_t told = 0;
+    std::size_t printed = 0;
     for (const Event<T>& event : run.events) {
       if (record.ensemble && event.name != "blow-up") continue;
-      if (++told > most_events_told) {
+      if (++printed > most_events_printed) {
         fmt::print(standard_error(), "popgrad: and {} events more; -o FILE.json has all\n",
-                   run.events.size() - most_events_told);
+                   run.events.size() - most_events_printed);
         break;
       }
       fmt::print(standard_error(), "popgrad: {}{} of {} at t = {}\n", which, event.name,
                  event.column, time_with_uncertainty(event));
     }
-    if (run.outcome.ending != Ending::reached_end) tell_end(record, k, results);
+    if (run.outcome.ending != Ending::reached_end) report_end(record, k, results);
   }
   if constexpr (std::is_same_v<T, double>) {
     if (record.ensemble) {
@@ -178,7 +178,11 @@ void draw_run(const RunRecord<T>& record, const CommonOptions& options) {
   } else if (is_predicted(record)) {
     panels.title += ": mean and one standard deviation of runs of sgd, predicted";
   }
-  panels.caption = caption_of(record.parameters, record.settings, record.seed);
+  Record settings;  // a prediction is of any number of runs
+  for (const auto& [name, value] : record.settings.entries()) {
+    if (!is_predicted(record) || name != "runs") settings[name] = value;
+  }
+  panels.caption = caption_of(record.parameters, settings, record.seed);
   panels.x_label = "t";
   panels.x = runs.front().t;
   panels.sides = {record.rung};
@@ -238,7 +242,7 @@ int finish(RunRecord<T> record, const CommonOptions& options, const Invocation& 
   if (!options.output.empty() || (options.plot.empty() && !handed_over)) {
     write_record(record, options.output, standard_output());
   }
-  tell(record, options, call.results);
+  report_runs(record, options, call.results);
   if (!options.plot.empty()) draw_run(record, options);
   const Ending worst = worst_ending(record.runs);
   if (handed_over) {

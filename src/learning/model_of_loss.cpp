@@ -287,9 +287,14 @@ std::shared_ptr<const Model> model_of_loss(SampleLoss loss) {
   return std::make_shared<const Model>(std::move(table));
 }
 
-std::vector<std::string> field_in_numpy(const SampleLoss& loss, const Parameters& given,
-                                        const std::string& rung) {
-  using namespace learning;
+namespace model_of_loss_cpp {
+namespace {
+
+constexpr std::string_view before_state = "d_";
+
+// The field of each state under `d_` and its name, after the parts that are needed more than once.
+std::vector<formulas::Written> written_field(const SampleLoss& loss, const Parameters& given,
+                                             const std::string& rung) {
   RungLaws laws(loss, given);
   const std::vector<OwnArrays>& own = laws.arrays().own;
   const auto place =
@@ -302,14 +307,37 @@ std::vector<std::string> field_in_numpy(const SampleLoss& loss, const Parameters
     reject_entry(loss.name, "rung " + rung, "has no field");
   std::vector<formulas::NamedArray> outputs;
   for (std::size_t k = 0; k < law.values.size(); ++k)
-    outputs.push_back({"d_" + law.names[k], law.values[k]});
+    outputs.push_back({std::string(before_state) + law.names[k], law.values[k]});
   std::vector<Array> fields;
   for (const formulas::NamedArray& output : outputs) fields.push_back(output.array);
-  fields = model_of_loss_cpp::in_numpy(fields);
+  fields = in_numpy(fields);
   for (std::size_t k = 0; k < fields.size(); ++k) outputs[k].array = fields[k];
+  return written(outputs);
+}
+
+}  // namespace
+}  // namespace model_of_loss_cpp
+
+std::vector<std::string> field_in_numpy(const SampleLoss& loss, const Parameters& given,
+                                        const std::string& rung) {
   std::vector<std::string> lines;
-  for (const formulas::Written& line : written(outputs))
+  for (const formulas::Written& line : model_of_loss_cpp::written_field(loss, given, rung))
     lines.push_back(line.name + " = " + formulas::syntax::to_numpy(line.tree));
+  return lines;
+}
+
+std::vector<std::string> field_in_latex(const SampleLoss& loss, const Parameters& given,
+                                        const std::string& rung) {
+  using formulas::syntax::to_latex;
+  std::vector<std::string> lines;
+  for (const formulas::Written& line : model_of_loss_cpp::written_field(loss, given, rung)) {
+    std::string_view name = line.name;
+    const bool is_rate = name.starts_with(model_of_loss_cpp::before_state);
+    if (is_rate) name.remove_prefix(model_of_loss_cpp::before_state.size());
+    const std::string symbol = to_latex(formulas::syntax::parse(name));
+    lines.push_back(fmt::format("{} &= {} \\\\", is_rate ? "\\dot{" + symbol + "}" : symbol,
+                                to_latex(line.tree, line.ranks)));
+  }
   return lines;
 }
 

@@ -100,7 +100,8 @@ Theory theory_of(TheoryFile& file, bool with_statements) {
     throw located(file, error);
   }
   theory.file = file.file;
-  theory.written = [loss = file.loss](const std::string& rung, const Parameters& p) {
+  theory.written = [loss = file.loss](const std::string& rung, const Parameters& p,
+                                      Notation notation) {
     const bool is_own = std::any_of(loss.rungs.begin(), loss.rungs.end(), [&](const LossRung& own) {
       return own.name == rung && own.step.empty() && (own.closed.empty() || !own.flow.empty());
     });
@@ -108,7 +109,13 @@ Theory theory_of(TheoryFile& file, bool with_statements) {
       throw InputError(
           fmt::format("{} {}: has no field of its own to print; give flow", loss.name, rung));
     }
-    return field_in_numpy(loss, p, rung);
+    if (notation == Notation::cpp) {
+      throw InputError(
+          "popgrad equations: --format cpp is not there for theory files; give latex, or text or "
+          "python, which are NumPy");
+    }
+    return notation == Notation::latex ? field_in_latex(loss, p, rung)
+                                       : field_in_numpy(loss, p, rung);
   };
   theory.training_script = [loss = file.loss](const Parameters& p, std::uint64_t seed) {
     return torch_script(loss, p, seed);

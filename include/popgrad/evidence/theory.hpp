@@ -26,9 +26,11 @@ struct Theory {
   std::vector<FigureMaker> figures = {};
   std::vector<LossLandscape> landscapes = {};  ///< the first is the usual one
   std::string file = {};                       ///< that it was read from: another name of the model
-  /// Of one that is written in formulas: the field of a rung as lines of Python with NumPy. Throws InputError.
-  std::function<std::vector<std::string>(const std::string& rung, const Parameters& p)> written =
-      {};
+  /// Of one that is written in formulas: the field of a rung, as lines of Python with NumPy or of LaTeX. Throws
+  /// InputError, also for other notations.
+  std::function<std::vector<std::string>(const std::string& rung, const Parameters& p,
+                                         Notation notation)>
+      written = {};
   /// Of the same: a PyTorch script of its training, from the start that the seed draws. Throws InputError.
   std::function<std::string(const Parameters& p, std::uint64_t seed)> training_script = {};
 };
