@@ -95,6 +95,14 @@ bool WholeRunTests::consistent() const {
   });
 }
 
+WholeRunTests WholeRunTests::with_chances_times(double factor) const {
+  WholeRunTests made = *this;
+  made.chance *= factor;
+  made.level_chance *= factor;
+  for (Fault& fault : made.faults) fault.chance *= factor;
+  return made;
+}
+
 namespace {
 
 // Standard error with `runs` runs, where there are `now`.
@@ -379,9 +387,10 @@ std::vector<Trajectory<double>> WholeRuns::simulate(const Suspect& suspect, doub
   auto [steps, parameters, batch] = setting_with(request_.claimed, suspect, value);
   steps.runs = runs;
   steps.first_run = first_run;
-  return uninterrupted(
-      runs_of_walk(request_.claimed.model, request_.claimed.sampled, parameters, steps,
-                   {false, request_.fresh_starts, request_.averaged_batch_loss}, report));
+  RunChoices choices{.events = false, .fresh_starts = request_.fresh_starts};
+  if (suspect.in_training_only) choices.observed = request_.claimed.parameters;
+  return uninterrupted(runs_of_walk(request_.claimed.model, request_.claimed.sampled, parameters,
+                                    steps, choices, report));
 }
 
 Vector<double> WholeRuns::shift_by(const Suspect& suspect, const Report& report) const {
@@ -622,6 +631,15 @@ FittedFault WholeRuns::fit_of_choice(const Known& known, const Report& report) c
   return fitted;
 }
 
+namespace {
+
+bool explained_by(const std::vector<FittedFault>& fits) {
+  return std::any_of(fits.begin(), fits.end(),
+                     [](const FittedFault& fitted) { return fitted.explains; });
+}
+
+}  // namespace
+
 std::vector<FittedFault> WholeRuns::fits(const WholeRunTests& found, const Report& report) const {
   std::vector<FittedFault> all;
   const bool departs = !found.consistent();
@@ -655,9 +673,7 @@ std::vector<FittedFault> WholeRuns::fits(const WholeRunTests& found, const Repor
     }
   }
   // A large fault is no line: the test of its own setting may pass by chance where others fail.
-  const bool explained = std::any_of(all.begin(), all.end(),
-                                     [](const FittedFault& fitted) { return fitted.explains; });
-  if (!all.empty() && !explained) {
+  if (!all.empty() && !explained_by(all)) {
     for (const Known* const known : others) add(*known);
   }
   const bool tested = std::any_of(known_.begin(), known_.end(), [](const Known& known) {
@@ -668,18 +684,42 @@ std::vector<FittedFault> WholeRuns::fits(const WholeRunTests& found, const Repor
   if (!all.empty() && !tested) {
     if (const auto momentum = fit_of_momentum(report)) all.push_back(*momentum);
   }
+  if (!all.empty() && !explained_by(all)) {
+    for (const Known& known : known_) {
+      const std::optional<FittedFault> fitted = fit_in_training_only(known.suspect, report);
+      if (fitted && fitted->explains) all.push_back(*fitted);
+    }
+  }
   std::stable_partition(all.begin(), all.end(),
                         [](const FittedFault& fitted) { return fitted.explains; });
   return all;
 }
 
+std::optional<FittedFault> WholeRuns::fit_by_shift(const Suspect& suspect,
+                                                   const Vector<double>& shift,
+                                                   const Report& report) const {
+  if (is_zero(shift)) return std::nullopt;
+  Vector<double> weights = correlation_->weights(shift);
+  return fit({suspect, weights, RunScore::of_means(weights), {}, 1, {}, {}}, report);
+}
+
+std::optional<FittedFault> WholeRuns::fit_in_training_only(const Suspect& suspect,
+                                                           const Report& report) const {
+  if (suspect.kind != Suspect::Kind::parameter || !suspect.one_sided()) return std::nullopt;
+  Suspect own = suspect;
+  own.in_training_only = true;
+  const auto runs_with = [&](const Suspect& with) {
+    return logged_->of(simulate(with, with.assumed + change_of(with), 1, other_draws, report));
+  };
+  // Nothing that was logged depends on what runs are observed with.
+  if (runs_with(own) == runs_with(suspect)) return std::nullopt;
+  return fit_by_shift(own, shift_by(own, report), report);
+}
+
 std::optional<FittedFault> WholeRuns::fit_of_momentum(const Report& report) const {
   try {
     const Suspect momentum = momentum_suspect(request_.claimed);
-    const Vector<double> shift = shift_by(momentum, report);
-    if (is_zero(shift)) return std::nullopt;
-    Vector<double> weights = correlation_->weights(shift);
-    return fit({momentum, weights, RunScore::of_means(weights), {}, 1, {}, {}}, report);
+    return fit_by_shift(momentum, shift_by(momentum, report), report);
   } catch (const std::exception&) {
     // A rung whose steps are its own has no momentum.
     return std::nullopt;

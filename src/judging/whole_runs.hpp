@@ -25,7 +25,6 @@ struct WholeRunRequest {
   double false_alarm_levels = 1e-4;   ///< of all levels of observables
   double resolution = 1e-6;
   bool fresh_starts = false;
-  bool averaged_batch_loss = false;
   bool predict = true;  ///< where that holds; else all runs are sampled
 };
 
@@ -62,6 +61,8 @@ struct WholeRunTests {
   /// The same on one side.
   [[nodiscard]] double bound(const Fault& fault, ScoreTest::Side side) const;
   [[nodiscard]] bool consistent() const;
+  /// The same tests with all chances of a false alarm times the factor.
+  [[nodiscard]] WholeRunTests with_chances_times(double factor) const;
   /// Smallest fault of a suspect that is found with a probability of 95 %, with `runs` recorded runs
   /// where there are `now`.
   [[nodiscard]] double visible(const Fault& fault, double now, double runs) const;
@@ -105,8 +106,8 @@ class WholeRuns {
   [[nodiscard]] WholeRunTests tests(const std::vector<Trajectory<double>>& ensemble,
                                     const Trajectory<double>* centre, bool of_prediction) const;
   /// Each suspect that departs or, where anything does, is named, and momentum, alone at the value that suits
-  /// the runs best; where none of these explains the runs, every other suspect too. Those that explain
-  /// the runs come first. The batch is sought by the scatter between runs too, where that departs or its mean
+  /// the runs best; where none of these explains the runs, every other suspect too, and where those do not either, faults
+  /// of the data in training only. Those that explain the runs come first. The batch is sought by the scatter between runs too, where that departs or its mean
   /// explains nothing. Cost: an ensemble for each of a few values.
   [[nodiscard]] std::vector<FittedFault> fits(const WholeRunTests& found,
                                               const Report& report) const;
@@ -164,6 +165,14 @@ class WholeRuns {
   [[nodiscard]] FittedFault fit_of_scatter(const ScatterTest& found, const Report& report) const;
   [[nodiscard]] FittedFault fit_of_choice(const Known& known, const Report& report) const;
   [[nodiscard]] std::optional<FittedFault> fit_of_momentum(const Report& report) const;
+  /// Of a suspect that is not among those known, whose unit shifts the mean so; nothing where it does not.
+  [[nodiscard]] std::optional<FittedFault> fit_by_shift(const Suspect& suspect,
+                                                        const Vector<double>& shift,
+                                                        const Report& report) const;
+  /// Of a fault of the data that steps were taken with, the log being of other data: labels with noise in training, a
+  /// loss of clean ones. Nothing where what was logged is the same.
+  [[nodiscard]] std::optional<FittedFault> fit_in_training_only(const Suspect& suspect,
+                                                                const Report& report) const;
 
   WholeRunRequest request_;
   LinearEnsembles linear_;
