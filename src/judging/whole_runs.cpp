@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "judging/cross_check.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/failure.hpp"
 #include "popgrad/base/range.hpp"
@@ -132,7 +133,9 @@ double WholeRunTests::visible(const Fault& fault, double now, double runs) const
 
 WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& recorded,
                      const Report& report)
-    : request_(std::move(request)), linear_(request_.claimed, request_.fresh_starts) {
+    : request_(std::move(request)),
+      runs_(recorded),
+      linear_(request_.claimed, request_.fresh_starts) {
   const std::vector<std::string>& columns = recorded.front().columns;
   const std::string none = linear_.why_not(columns.size());
   if (none.empty()) {
@@ -415,6 +418,11 @@ Vector<double> WholeRuns::shift_by(const Suspect& suspect, const Report& report)
   return (after - before) / change;
 }
 
+bool WholeRuns::rows_agree(const std::vector<Trajectory<double>>& ensemble) const {
+  const CrossCheckRequest rows{request_.false_alarm_rows, request_.resolution};
+  return cross_check(runs_, ensemble, nullptr, rows).consistent();
+}
+
 WholeRunTests WholeRuns::tests(const std::vector<Trajectory<double>>& ensemble,
                                const Trajectory<double>* centre, bool of_prediction) const {
   const Matrix<double> own = logged_->of(ensemble);
@@ -552,7 +560,8 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
         go_on_by(near ? Search::all : Search::sampled);
         continue;
       }
-      fitted.explains = tests(ensemble, nullptr, predicted).consistent();
+      fitted.explains =
+          tests(ensemble, nullptr, predicted).consistent() && (predicted || rows_agree(ensemble));
       return fitted;
     }
     before = size;
@@ -608,7 +617,7 @@ FittedFault WholeRuns::fit_of_scatter(const ScatterTest& found, const Report& re
       const Share ratio = scatter.interval(0.05);
       fitted.interval = Share{next, next / ratio.high, next / ratio.low};
       fitted.half_width = (fitted.interval->high - fitted.interval->low) / 2;
-      fitted.explains = left.consistent();
+      fitted.explains = left.consistent() && rows_agree(ensemble);
       if (fitted.explains) break;
     } catch (const Stopped&) {
       throw;
@@ -624,7 +633,8 @@ FittedFault WholeRuns::fit_of_choice(const Known& known, const Report& report) c
   FittedFault fitted{known.suspect, 1, 0, {}, false, {}};
   try {
     const auto [ensemble, predicted] = moved(known.suspect, 1, Search::all, report);
-    fitted.explains = tests(ensemble, nullptr, predicted).consistent();
+    fitted.explains =
+        tests(ensemble, nullptr, predicted).consistent() && (predicted || rows_agree(ensemble));
   } catch (const std::exception& error) {
     fitted.why_not = words_of(error);
   }

@@ -23,6 +23,7 @@ struct WholeRunRequest {
   std::vector<std::string> suspects;  ///< to be tested beside the usual ones
   double false_alarm = 8e-4;          ///< of all settings and the scatter; most of it of named ones
   double false_alarm_levels = 1e-4;   ///< of all levels of observables
+  double false_alarm_rows = 1e-4;     ///< of all single rows, where a setting is to explain runs
   double resolution = 1e-6;
   bool fresh_starts = false;
   bool predict = true;  ///< where that holds; else all runs are sampled
@@ -75,7 +76,7 @@ struct FittedFault {
   Suspect suspect;
   double value = 0, half_width = 0;  ///< 95 %, linearised
   std::optional<Share> interval;     ///< 95 %, where it is not symmetric: of a scatter
-  bool explains = false;             ///< no test departs any more
+  bool explains = false;             ///< no test and no row departs any more
   std::string why_not;               ///< that there is no value
 };
 
@@ -160,6 +161,9 @@ class WholeRuns {
   using Moved = std::pair<std::vector<Trajectory<double>>, bool>;
   [[nodiscard]] Moved moved(const Suspect& suspect, double value, Search search,
                             const Report& report) const;
+  /// Whether no row departs from sampled runs; with another setting than claimed the second order of predicted ones is
+  /// not known.
+  [[nodiscard]] bool rows_agree(const std::vector<Trajectory<double>>& ensemble) const;
   [[nodiscard]] FittedFault fit(const Known& known, const Report& report) const;
   /// The batch at which the runs scatter as the recorded ones do.
   [[nodiscard]] FittedFault fit_of_scatter(const ScatterTest& found, const Report& report) const;
@@ -175,6 +179,7 @@ class WholeRuns {
                                                                 const Report& report) const;
 
   WholeRunRequest request_;
+  std::vector<RecordedRun> runs_;  ///< recorded
   LinearEnsembles linear_;
   std::unique_ptr<PredictedRuns> predicted_;
   std::string why_not_;
