@@ -74,12 +74,14 @@ class Stepper {
 class SampledRows {
  public:
   SampledRows(const AnyRung<double>& rung, const WalkRequest& request, std::uint32_t run)
-      : draws_(rung.draws), request_(request), run_(run), columns_(rung.observables.columns) {
+      : draws_(rung.draws),
+        request_(request),
+        run_(run),
+        columns_(request.sampled.with(rung.observables.columns)) {
     const SampledColumns& asked = request.sampled;
-    if (asked.loss) parts_.push_back({&draws_.loss, columns_.size()});
-    if (asked.loss) columns_.emplace_back(batch_loss_column);
-    if (asked.accuracy) parts_.push_back({&draws_.accuracy, columns_.size()});
-    if (asked.accuracy) columns_.emplace_back(batch_accuracy_column);
+    std::size_t next = rung.observables.columns.size();
+    if (asked.loss) parts_.push_back({&draws_.loss, next++});
+    if (asked.accuracy) parts_.push_back({&draws_.accuracy, next});
     const auto loss = std::find(columns_.begin(), columns_.end(), loss_column);
     if (loss != columns_.end()) loss_ = static_cast<std::size_t>(loss - columns_.begin());
     if (asked.smoothing == 0) return;
@@ -201,6 +203,12 @@ class RungSteps {
 
 }  // namespace
 
+std::vector<std::string> SampledColumns::with(std::vector<std::string> columns) const {
+  if (loss) columns.emplace_back(batch_loss_column);
+  if (accuracy) columns.emplace_back(batch_accuracy_column);
+  return columns;
+}
+
 void walking::check_request(const WalkRequest& request) {
   if (!(request.step_size > 0)) throw std::invalid_argument("walk: the step size must be > 0");
   const double momentum = request.optimiser.momentum;
@@ -239,14 +247,14 @@ void require_sampled_columns(const AnyRung<double>& rung, const WalkRequest& req
         "popgrad: {} is the share of right answers of a minibatch; this rung gives none",
         batch_accuracy_column));
   }
-  if (asked.averaged && asked.added() == 0) {
+  if (asked.averaged && !asked.of_minibatches()) {
     throw InputError(
         "popgrad: --averaged is of the columns batch_loss and batch_accuracy; give --batch-loss or "
         "--batch-accuracy as well");
   }
   const std::vector<std::string>& columns = rung.observables.columns;
   const bool has_loss = std::find(columns.begin(), columns.end(), loss_column) != columns.end();
-  if ((asked.held_out > 0 || (asked.smoothing > 0 && asked.added() == 0)) && !has_loss) {
+  if ((asked.held_out > 0 || (asked.smoothing > 0 && !asked.of_minibatches())) && !has_loss) {
     throw InputError(fmt::format("popgrad: {} is of the column loss, which this rung has not",
                                  asked.held_out > 0 ? "--held-out" : "--smoothed"));
   }
@@ -262,8 +270,8 @@ std::vector<Trajectory<double>> walk(const AnyRung<double>& rung, const Vector<d
                                      const WalkRequest& request) {
   walking::check_request(request);
   if (rung.draws.step) walking::require_plain_steps(request);
-  walking::require_memory_of_rows(
-      request, rung.observables.columns.size() + request.sampled.added(), rung.dimension);
+  walking::require_memory_of_rows(request, request.sampled.with(rung.observables.columns).size(),
+                                  rung.dimension);
   if (request.batch > 0 && !rung.draws.sample && !rung.draws.step) {
     throw std::invalid_argument("walk: this rung draws no samples; use batch 0");
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "popgrad/rungs/rung_fwd.hpp"
@@ -46,11 +47,11 @@ struct SampledColumns {
   double smoothing = 0;
 
   /// Whether any column is of samples, or depends on other rows.
-  [[nodiscard]] bool any() const { return loss || accuracy || held_out > 0 || smoothing > 0; }
-  /// Columns that a row has besides those of its rung.
-  [[nodiscard]] std::size_t added() const {
-    return static_cast<std::size_t>(loss) + static_cast<std::size_t>(accuracy);
-  }
+  [[nodiscard]] bool any() const { return of_minibatches() || held_out > 0 || smoothing > 0; }
+  /// Whether there are columns of minibatches.
+  [[nodiscard]] bool of_minibatches() const { return loss || accuracy; }
+  /// The columns of a row, from those of its rung.
+  [[nodiscard]] std::vector<std::string> with(std::vector<std::string> columns) const;
   /// Whether a row depends on which rows were before it.
   [[nodiscard]] bool follow_rows() const { return averaged || smoothing > 0; }
 };
