@@ -125,11 +125,9 @@ TEST_CASE("laws: the mean loss of minibatches is the loss where samples are long
 
 namespace {
 
-// Mean over runs of a difference that should be 0 on average, in standard errors.
-double in_errors(const Vector<double>& differences) {
-  const auto n = static_cast<double>(differences.size());
-  const double mean = differences.mean();
-  return mean / std::sqrt((differences.array() - mean).square().sum() / (n * (n - 1)));
+double error_of_mean(const Vector<double>& values) {
+  const auto n = static_cast<double>(values.size());
+  return std::sqrt((values.array() - values.mean()).square().sum() / (n * (n - 1)));
 }
 
 struct Ensemble {
@@ -137,6 +135,8 @@ struct Ensemble {
   Record parameters;
   double step_size;
   std::uint32_t runs;
+  double finite;  // share by which samples of a length change the loss
+  bool falls;     // by more than the runs show, in one step
 };
 
 }  // namespace
@@ -146,10 +146,10 @@ TEST_CASE("laws: a minibatch of the step before or after its own has another mea
           "[law][sampled]") {
   constexpr std::uint64_t at = 4;
   const std::vector<Ensemble> all{
-      {"joma", {{"law", "uniform"}}, 0.5, 2000},
-      {"scan-snap", {{"T", 4000}}, 2, 200},
-      {"scb", {{"N", 3}, {"T", 6}, {"Q", 2}}, 0.5, 2000},
-      {"topic", {{"T", 3}, {"tau", 2}, {"v", 2}, {"N", 300}}, 0.5, 300}};
+      {"joma", {{"law", "uniform"}}, 0.5, 2000, 0, true},
+      {"scan-snap", {{"T", 4000}}, 2, 200, 2e-3, true},
+      {"scb", {{"N", 3}, {"T", 6}, {"Q", 2}}, 0.2, 2000, 0, false},
+      {"topic", {{"T", 3}, {"tau", 2}, {"v", 2}, {"N", 3000}}, 0.5, 200, 2e-3, true}};
   for (const Ensemble& of : all) {
     INFO(of.model);
     const AnyRung<double> rung =
@@ -175,10 +175,10 @@ TEST_CASE("laws: a minibatch of the step before or after its own has another mea
       Stream stream(request.seed, r, at);
       after[r] = rung.draws.loss(runs[r].last_state, stream, request.batch) - next[place];
     }
-    CHECK(std::fabs(in_errors(same)) < 4.5);
-    CHECK(std::fabs(in_errors(with_loss)) < 4.5);
-    CHECK(std::fabs(in_errors(later)) > 6);
-    CHECK(in_errors(after) < -6);
+    CHECK(std::fabs(same.mean()) < 4.5 * error_of_mean(same) + of.finite * mean);
+    CHECK(std::fabs(with_loss.mean()) < 4.5 * error_of_mean(with_loss));
+    if (of.falls) CHECK(later.mean() < -6 * error_of_mean(later) - of.finite * mean);
+    CHECK(after.mean() < -6 * error_of_mean(after) - of.finite * mean);
   }
 }
 
@@ -214,11 +214,11 @@ TEST_CASE("laws: averages over rows and steps are those of single minibatches", 
                                 ? each[static_cast<std::size_t>(end)]
                                 : std::accumulate(each.begin() + begin, each.begin() + end, 0.0) /
                                       static_cast<double>(end - begin);
-        CHECK(of_rows[k] == Approx(mean).epsilon(1e-14));
+        CHECK(of_rows[k] == Approx(mean).epsilon(1e-13));
         // As TensorBoard makes them: a moving average from 0, divided by what it is of ones.
         last = weight * last + (1 - weight) * mean;
         share = weight * share + (1 - weight);
-        CHECK(moving[k] == Approx(last / share).epsilon(1e-14));
+        CHECK(moving[k] == Approx(last / share).epsilon(1e-13));
       }
     }
   }
@@ -252,12 +252,16 @@ TEST_CASE("laws: the loss on held-out draws is that of one sample in all rows", 
   };
   const Matrix<double> few = off_at(20), many = off_at(320);
   for (const Matrix<double>& off : {few, many}) {
-    for (const Index k : {0, 1}) CHECK(std::fabs(in_errors(off.row(k))) < 4.5);
+    for (const Index k : {0, 1}) {
+      const Vector<double> row = off.row(k);
+      CHECK(std::fabs(row.mean()) < 4.5 * error_of_mean(row));
+    }
     CHECK(off.row(0).dot(off.row(1)) > 0.9 * off.row(0).norm() * off.row(1).norm());
   }
   CHECK(few.row(0).norm() / many.row(0).norm() == Approx(4).epsilon(0.2));
 }
 
+// After a few steps of few draws, which leave some answers wrong.
 TEST_CASE("laws: the mean accuracy of minibatches is the accuracy where samples are long",
           "[law][sampled]") {
   const std::vector<std::pair<const char*, const char*>> rungs{{"scan-snap", "sgd"},
@@ -267,16 +271,22 @@ TEST_CASE("laws: the mean accuracy of minibatches is the accuracy where samples 
     const Record parameters = model == std::string("joma") ? Record{} : Record{{"T", 2000}};
     const AnyRung<double> rung =
         find_model(theories(), model).rung(name, Parameters(model, parameters), 3);
-    REQUIRE(rung.draws.accuracy);
+    WalkRequest request;
+    request.step_size = 0.5;
+    request.steps = 2;
+    request.batch = 1;
+    const Vector<double> x = walk(rung, rung.initial, request).front().last_state;
+    const double accuracy = observed_at(rung, x, "accuracy");
+    CHECK(accuracy > 0.02);
+    CHECK(accuracy < 0.98);
     constexpr int draws = 400;
     Vector<double> off(draws);
     for (int i = 0; i < draws; ++i) {
       Stream stream(11, 1, static_cast<std::uint64_t>(i));
-      off[i] = rung.draws.accuracy(rung.initial, stream, batch) -
-               observed_at(rung, rung.initial, "accuracy");
+      off[i] = rung.draws.accuracy(x, stream, batch) - accuracy;
     }
-    CHECK(off.cwiseAbs().maxCoeff() <= 1);
-    CHECK((off.isZero(1e-12) || std::fabs(in_errors(off)) < 4.5));
+    CHECK(off.norm() > 0);
+    CHECK(std::fabs(off.mean()) < 4.5 * error_of_mean(off));
   }
 }
 
