@@ -39,14 +39,15 @@ struct RunOptions {
   std::shared_ptr<CommonOptions> common;
   std::string rung, resume;
   bool correlations = false;
+  bool batch_loss = false, batch_accuracy = false;
   bool same_results = false;
 };
 
 std::shared_ptr<CommonOptions> add_options(Command& command, const Invocation& call) {
   using enum OptionGroup;
-  return add_common_options(
-      command, call,
-      {law, seed, clock, runs, save, save_at, solver, digits, jobs, states, events, output, quiet});
+  return add_common_options(command, call,
+                            {law, seed, clock, runs, save, save_at, solver, digits, jobs, states,
+                             events, sampled, output, quiet});
 }
 
 // What a run goes on from; an empty file: nothing.
@@ -257,7 +258,17 @@ int finish(RunRecord<T> record, const CommonOptions& options, const Invocation& 
   return is_failure(worst) ? numerical_failure : success;
 }
 
-void add_correlations_option(Command& command, RunOptions& options) {
+void add_column_options(Command& command, RunOptions& options) {
+  command
+      .add_flag(
+          "--batch-loss", options.batch_loss,
+          "sgd: a column batch_loss, the mean loss of the minibatch of the next step before it, "
+          "in units of the loss")
+      .read_by("random");
+  command
+      .add_flag("--batch-accuracy", options.batch_accuracy,
+                "sgd: a column batch_accuracy, the share of right answers of that minibatch")
+      .read_by("random");
   command.add_flag("--correlations", options.correlations,
                    "moments: correlations over runs between all observables at all rows, in -o "
                    "FILE.json");
@@ -273,6 +284,8 @@ RunRequest<T> request_of(const RunOptions& options, const Model& model, const Ru
   if (request.at_rest) timed.end.clear();
   if (std::is_same_v<T, double> && walks(info)) {
     request.walk = walk_request(timed, info);
+    request.walk->sampled.loss = options.batch_loss;
+    request.walk->sampled.accuracy = options.batch_accuracy;
   } else {
     request.solve = solve_request<T>(timed, info, parameters);
   }
@@ -392,7 +405,7 @@ int resume_run(const RunOptions& asked, const Invocation& again) {
   command->get_option("model").required();
   std::string model;
   command->add_option("rung", options.rung, "").required();
-  add_correlations_option(*command, options);
+  add_column_options(*command, options);
   add_memory_option(*command);
   app.parse(call.words);
   options.common->model = command->get_option("model").as<std::string>();
@@ -415,7 +428,7 @@ Action add_run(CommandLine& app, const Invocation& call) {
                    "go on from the checkpoint of an interrupted run, with its options")
       .kind("input file");
   add_same_results(*command, options->same_results);
-  add_correlations_option(*command, *options);
+  add_column_options(*command, *options);
   command->introduce("run " + example_rung(call.theories) + " --t1 20 -o -",
                      {"--instance", "--t1", "--eta", "--runs", "--output"});
   command->footer(

@@ -11,6 +11,7 @@
 #include "popgrad/scalars/dual.hpp"
 #include "popgrad/scalars/rational.hpp"
 #include "popgrad/scalars/real.hpp"
+#include "popgrad/walks/walk.hpp"
 
 namespace popgrad::learning {
 namespace loss_rung_cpp {

@@ -17,6 +17,7 @@
 #include "popgrad/rungs/declared_parameter.hpp"
 #include "popgrad/rungs/given_start.hpp"
 #include "popgrad/rungs/rung.hpp"
+#include "popgrad/walks/walk.hpp"
 #include "scalars/number_text.hpp"
 
 namespace popgrad {

@@ -159,7 +159,8 @@ class Theory:
         runs were made has to be said: eta, batch, clock (time as a formula over the columns, such as
         "lr*step"); group=["seed"] distinguishes runs in one table, map={"loss": "train_loss"} names
         columns, and only these observables are compared then. Further: restarts ("keep-last", ...),
-        runs_in_columns, level, resolution, suspect, runs (of the ensemble, default 64), fresh_starts.
+        runs_in_columns, averaged, held_out, smoothed (how columns of samples were made), level,
+        resolution, suspect, runs (of the ensemble, default 64), fresh_starts.
         details=True adds every test, run and observable, regimes and the other rungs to ``text``;
         no_ladder=True leaves out the other rungs. Without ``clock`` the clock is fitted and nothing is judged: ``verdict`` is None and
         ``text`` has the deviations.
