@@ -5,6 +5,7 @@
 #include <vector>
 
 namespace popgrad {
+namespace latex_name_cpp {
 namespace {
 
 constexpr std::string_view digits = "0123456789";
@@ -31,8 +32,10 @@ std::string sign_of(std::string_view part) {
 }
 
 }  // namespace
+}  // namespace latex_name_cpp
 
 std::string latex_name(std::string_view name) {
+  using namespace latex_name_cpp;
   std::vector<std::string_view> parts;
   for (std::string_view rest = name;;) {
     const std::size_t end = rest.find('_');

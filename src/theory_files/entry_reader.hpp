@@ -14,6 +14,7 @@ namespace popgrad::theory_files {
 struct PlacedFormula {
   std::string entry;  ///< as the file has it: draw.x
   TomlNode node;
+  std::string file = {};  ///< empty: that of the theory
 };
 /// By the kind and name that messages of the room learning begin with: "draw x", "loss step loss".
 using Places = std::map<std::string, PlacedFormula>;
@@ -43,7 +44,7 @@ class EntryReader {
 
  protected:
   void keep_place(const std::string& learned, const std::string& entry, const TomlNode& node) {
-    places_.insert_or_assign(learned, PlacedFormula{entry, node});
+    places_.insert_or_assign(learned, PlacedFormula{entry, node, file_});
   }
 
  private:

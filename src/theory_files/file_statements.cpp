@@ -675,7 +675,7 @@ Statement statement_of(const TheoryFile& file, const StatementText& text) {
   Statement made{.id = fmt::format("{}.{}", file.loss.name, text.name),
                  .claim = text.claim,
                  .paper = text.source.empty() ? file.loss.paper : text.source,
-                 .status = "stated in " + file.file};
+                 .status = "stated in " + (file.about.empty() ? file.file : file.about)};
   made.about = text.measure.rung;
   made.reaches = {EvidenceKind::numerical};
   made.reads = text.measure.rung;

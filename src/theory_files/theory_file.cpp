@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "io/input_files.hpp"
 #include "io/npz.hpp"
 #include "scalars/number_text.hpp"
 
@@ -29,6 +30,9 @@ class FileReader : private EntryReader {
   }
 
   TheoryFile read(const TomlNode& root) {
+    if (const TomlNode* theory = root.find("theory");
+        theory != nullptr && theory->find("of") != nullptr)
+      return read_about(root, *theory, *theory->find("of"));
     check_keys(root, "",
                {"format", "theory", "sizes", "parameters", "constants", "fixed", "draw", "law",
                 "state", "loss", "training", "observables", "invariants", "rung", "statement",
@@ -54,13 +58,7 @@ class FileReader : private EntryReader {
     each(root, "rung", [&](const TomlNode& e, const std::string& at) { add_rung(e, at); });
     each(root, "landscape",
          [&](const TomlNode& e, const std::string& at) { add_landscape(e, at); });
-    each(root, "statement", [&](const TomlNode& e, const std::string& at) {
-      if (std::optional<StatementText> read = read_statement(made_.file, e, made_.places)) {
-        made_.statements.push_back(std::move(*read));
-      } else {
-        made_.unread.push_back(at);
-      }
-    });
+    read_statements(root, made_.file, made_);
     for (const std::string& section : later_sections) {
       each(root, section.c_str(),
            [&](const TomlNode& /*e*/, const std::string& at) { made_.unread.push_back(at); });
@@ -69,6 +67,42 @@ class FileReader : private EntryReader {
   }
 
  private:
+  void read_statements(const TomlNode& root, const std::string& file, TheoryFile& to) const {
+    each(root, "statement", [&](const TomlNode& e, const std::string& at) {
+      if (std::optional<StatementText> read = read_statement(file, e, to.places)) {
+        to.statements.push_back(std::move(*read));
+      } else {
+        to.unread.push_back(at);
+      }
+    });
+  }
+
+  // Statements about a theory that another file of the folder has.
+  TheoryFile read_about(const TomlNode& root, const TomlNode& theory, const TomlNode& of) const {
+    namespace fs = std::filesystem;
+    check_keys(root, "", {"format", "theory", "statement"});
+    check_keys(theory, "theory", {"of"});
+    if (!of.is(Kind::text) || of.text != fs::path(of.text).filename() ||
+        !of.text.ends_with(".toml"))
+      refuse(of, "theory.of", "must be the name of a .toml in the folder of this file");
+    const fs::path path = fs::path(made_.file).parent_path() / of.text;
+    if (fs::is_symlink(path)) refuse(of, "theory.of", "is a link; give a file of this folder");
+    std::string text;
+    try {
+      text = read_file(path.string());
+    } catch (const InputError& error) {
+      refuse(of, "theory.of", error.what());
+    }
+    const TomlNode other = parse_toml(text, path.string());
+    if (const TomlNode* own = other.find("theory"); own != nullptr && own->find("of") != nullptr)
+      refuse(of, "theory.of", "has statements about another file itself; give that one");
+    TheoryFile made = FileReader(path.string()).read(other);
+    made.about = made_.file;
+    made.statements.clear();
+    read_statements(root, made_.file, made);
+    return made;
+  }
+
   void read_theory(const TomlNode* table) {
     SampleLoss& loss = made_.loss;
     loss.name = std::filesystem::path(made_.file).stem().string();

@@ -27,7 +27,8 @@ struct FileLandscape {
 };
 
 struct TheoryFile {
-  std::string file;  ///< as given
+  std::string file;   ///< as given
+  std::string about;  ///< the file with statements about this theory that was given in place of `file`; or empty
   std::string title;
   SampleLoss loss;
   std::vector<FileLandscape> landscapes;

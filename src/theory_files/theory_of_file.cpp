@@ -40,9 +40,10 @@ InputError located(const TheoryFile& file, const InputError& error) {
     const std::size_t colon = std::min(text.find(": "), text.size());
     const auto named = file.places.find("parameter " + text.substr(0, colon));
     if (named == file.places.end()) return InputError(fmt::format("{}: {}", file.file, text));
-    const auto& [entry, node] = named->second;
-    return InputError(fmt::format("{}:{}:{}: {}: {}", file.file, node.place.line, node.place.column,
-                                  entry, text.substr(colon + 2)));
+    const PlacedFormula& placed = named->second;
+    const TextPlace at = placed.node.place;
+    return InputError(fmt::format("{}:{}:{}: {}: {}", file.file, at.line, at.column, placed.entry,
+                                  text.substr(colon + 2)));
   }
   // The longest name that is the entry, or the beginning of it.
   std::string name = within->entry();
@@ -55,8 +56,8 @@ InputError located(const TheoryFile& file, const InputError& error) {
   const PlacedFormula& placed = file.places.at(name);
   TextPlace at = placed.node.place;
   if (within->place()) at = placed.node.place_in({within->place()->line, within->place()->column});
-  return InputError(fmt::format("{}:{}:{}: {}: {}", file.file, at.line, at.column, placed.entry,
-                                within->reason()));
+  return InputError(fmt::format("{}:{}:{}: {}: {}", placed.file.empty() ? file.file : placed.file,
+                                at.line, at.column, placed.entry, within->reason()));
 }
 
 void complete(TheoryFile& file) {
@@ -92,14 +93,16 @@ Theory theory_of(TheoryFile& file, bool with_statements) {
   try {
     if (with_statements) {
       theory.statements = statements_of(file);
-      for (Statement& own : residual_statements(file.loss))
-        theory.statements.push_back(std::move(own));
+      if (file.about.empty()) {
+        for (Statement& own : residual_statements(file.loss))
+          theory.statements.push_back(std::move(own));
+      }
     }
     check_theories({&theory, 1});
   } catch (const InputError& error) {
     throw located(file, error);
   }
-  theory.file = file.file;
+  theory.file = file.about.empty() ? file.file : file.about;
   theory.written = [loss = file.loss](const std::string& rung, const Parameters& p,
                                       Notation notation) {
     const bool is_own = std::any_of(loss.rungs.begin(), loss.rungs.end(), [&](const LossRung& own) {
