@@ -119,9 +119,9 @@ void add_case(const Case& one, double begun, const FigureRequest& request, Figur
   const std::vector<double> contexts = sequences
                                            ? std::vector<double>{100, 300, 1000}
                                            : std::vector<double>{100, 1000, 1e4, 1.2e6, 1e7, 1e8};
+  double part = 0;
   for (const double context : contexts) {
-    const auto part = static_cast<double>(&context - contexts.data());
-    request.done((begun + part / static_cast<double>(contexts.size())) /
+    request.done((begun + part++ / static_cast<double>(contexts.size())) /
                  static_cast<double>(cases().size()));
     const Training<double> training = training_of(one, std::llround(context), request);
     const AttemptSetting setting = setting_of(one, training, request);
