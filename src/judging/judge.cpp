@@ -193,9 +193,9 @@ struct RunJudge::State {
     steps.save_steps = steps_at(times, steps.step_size);
     steps.steps = steps.save_steps.back();
     if (!samples(info)) steps.batch = 0;
-    if (info.name != sampled.name)
+    if (info.name != sampled.name) {
       steps.sampled = {};
-    else {
+    } else {
       steps.sampled.loss = has(recorded.front().columns, batch_loss_column);
       steps.sampled.accuracy = has(recorded.front().columns, batch_accuracy_column);
     }
@@ -294,7 +294,7 @@ struct RunJudge::State {
     return {};
   }
 
-  // The lowest level at which something departs, to a fifth of a decade: the chance of as much under the sampled law.
+  // The lowest level at which something departs, to a tenth of a decade: the chance of as much under the sampled law.
   [[nodiscard]] double chance() const {
     constexpr double precision = 0.1;
     CrossCheckRequest asked = row_request();
