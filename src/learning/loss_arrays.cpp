@@ -137,6 +137,7 @@ class Names {
       arrays_.observables.push_back({o.name, array(o.name)});
     }
     show_maps();
+    show_own_maps();
     for (const LossInvariant& i : written_.invariants) check_invariant(i);
     list_entries();
   }
@@ -681,6 +682,27 @@ class Names {
         }
       }
     }
+  }
+
+  // The same of rungs that are coarser than one of their own.
+  void show_own_maps() {
+    for (const OwnArrays& rung : arrays_.own) {
+      for (std::size_t k = 0; k < rung.map.size() && rung.finer; ++k) {
+        if (!is_column(arrays_.own[*rung.finer], rung.names[k]))
+          arrays_.own[*rung.finer].coarser.push_back({rung.names[k], rung.map[k]});
+      }
+    }
+  }
+  [[nodiscard]] bool is_column(const OwnArrays& rung, const std::string& name) const {
+    const auto is_among = [&](const std::vector<ObservableArray>& all) {
+      return std::any_of(all.begin(), all.end(),
+                         [&](const ObservableArray& o) { return o.name == name; });
+    };
+    if (std::find(rung.names.begin(), rung.names.end(), name) != rung.names.end() ||
+        is_among(rung.coarser))
+      return true;
+    if (rung.lift.empty()) return is_among(rung.observables);
+    return rung.finer ? is_column(arrays_.own[*rung.finer], name) : is_among(arrays_.observables);
   }
 
   void check_invariant(const LossInvariant& i) {

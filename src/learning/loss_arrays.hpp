@@ -60,6 +60,7 @@ struct OwnArrays {
   std::vector<Array> start_variables;  ///< that `closed` reads, one a state
   std::optional<Array> time, time_slope, domain;
   std::vector<ObservableArray> observables;  ///< whose formulas read nothing that is not here
+  std::vector<ObservableArray> coarser;      ///< maps of rungs that are coarser, as columns
 
   [[nodiscard]] bool has_law() const { return !flow.empty() || !step.empty() || !closed.empty(); }
 };

@@ -177,6 +177,9 @@ void add_own_rungs(const SampleLoss& loss, const LossArrays& arrays, ModelTable&
           }
         }
       }
+      for (const ObservableArray& o : own.coarser)
+        rung.observables.push_back(
+            {with_axes(o.name, o.array), "map of a coarser rung", "any number"});
       rung.observables.insert(rung.observables.end(), states.begin(), states.end());
       const bool closed = kind == RungKind::closed_form;
       rung = rung.made_by([loss, k, closed]<class T>(const Parameters& p, std::uint64_t seed) {

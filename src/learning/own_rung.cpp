@@ -112,6 +112,12 @@ class OwnRung {
         for (const T& number : p.observables->output(k)) row[column++] = number;
       }
     }
+    if (p.coarser) {
+      at(*p.coarser, z, t);
+      for (std::size_t k = 0; k < p.own.coarser.size(); ++k) {
+        for (const T& number : p.coarser->output(k)) row[column++] = number;
+      }
+    }
     for (const T& number : z) row[column++] = number;
   }
   void next(Vector<T>& z, const T& eta) const {
@@ -175,16 +181,22 @@ class OwnRung {
           columns.push_back(column);
         }
       } else {
-        std::vector<Array> outputs;
-        for (const ObservableArray& o : own.observables) {
-          outputs.push_back(o.array);
-          for (std::string& name : entry_names(o.name, o.array.shape()))
-            columns.push_back(std::move(name));
-        }
-        observables = evaluator(outputs);
+        observables = evaluator(shown_arrays(own.observables));
       }
+      coarser = evaluator(shown_arrays(own.coarser));
       columns.insert(columns.end(), names.begin(), names.end());
       set_start(of);
+    }
+
+    // With their names as columns.
+    std::vector<Array> shown_arrays(const std::vector<ObservableArray>& all) {
+      std::vector<Array> outputs;
+      for (const ObservableArray& o : all) {
+        outputs.push_back(o.array);
+        for (std::string& name : entry_names(o.name, o.array.shape()))
+          columns.push_back(std::move(name));
+      }
+      return outputs;
     }
 
     void set_start(const OwnRung& of) {
@@ -239,7 +251,8 @@ class OwnRung {
     std::vector<std::vector<T>> parameters;
     std::optional<RungLaws> laws;  ///< where the flow is derived from the map
     std::optional<AnyRung<T>> finer;
-    std::optional<formulas::Evaluator<T>> flow, step, closed, lift, map, time, along, observables;
+    std::optional<formulas::Evaluator<T>> flow, step, closed, lift, map, time, along, observables,
+        coarser;
     std::vector<Array> directions;
     std::vector<std::string> columns;
     std::vector<std::size_t> shown;  // columns of the finer rung

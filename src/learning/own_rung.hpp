@@ -7,7 +7,8 @@
 /// Shapes  z: the entries of the states, one state after the other, each row after row.
 /// Time    that of the finer rung, so that rungs are compared at equal times.
 /// Scalars double, Real, Dual<double>; Rational where the formulas have values on it.
-/// Columns through the lift those of the finer rung, else observables that read nothing else; then the states.
+/// Columns through the lift those of the finer rung, else observables that read nothing else; then maps of coarser
+/// rungs of their own, and the states.
 
 #include <cstddef>
 #include <memory>

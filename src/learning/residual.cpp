@@ -241,6 +241,8 @@ class Measured {
       outputs.push_back(d.array);
       outputs.insert(outputs.end(), d.terms.begin(), d.terms.end());
     }
+    domain_ = outputs.size();
+    outputs.insert(outputs.end(), problem.what.domain.begin(), problem.what.domain.end());
     outputs_.emplace(prepared(outputs, arrays, parameters_));
     if (problem.sampled_at.empty()) return;
     at_.emplace(prepared(problem.sampled_at, arrays, parameters_));
@@ -254,7 +256,7 @@ class Measured {
       if (std::optional<Seen> seen = at(t, state)) all.push_back(std::move(*seen));
     }
     if (all.empty()) {
-      residual.how = "it is not defined along its flow";
+      residual.how = "it is nowhere defined along its flow within its domain";
       return;
     }
     residual.outcome = Residual::Outcome::measured;
@@ -331,7 +333,7 @@ class Measured {
     std::vector<double> units;
   };
 
-  // Nothing where it is not defined.
+  // Nothing where it is not defined, and outside of the domain.
   std::optional<Seen> at(double t, const Vector<double>& state) {
     write(*outputs_, t, state);
     Seen seen{.t = t, .differences = {}, .errors = {}, .units = {}};
@@ -351,6 +353,11 @@ class Measured {
     } else {
       outputs_->run();
       seen.differences = values();
+    }
+    for (std::size_t k = 0; k < problem_.what.domain.size(); ++k) {
+      for (const double inside : outputs_->output(domain_ + k)) {
+        if (inside == 0) return std::nullopt;
+      }
     }
     seen.units = largest_terms();
     for (const std::vector<double>& numbers : seen.differences) {
@@ -439,6 +446,7 @@ class Measured {
   const Problem& problem_;
   std::vector<std::vector<double>> parameters_;
   std::optional<formulas::Evaluator<double>> outputs_, at_;
+  std::size_t domain_ = 0;  ///< place of its comparisons among the outputs
   std::optional<LossFlow<double>> field_;
 };
 

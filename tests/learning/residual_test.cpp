@@ -164,6 +164,13 @@ TEST_CASE("an approximation is measured along its flow, and a sampled field with
   CHECK(measured.outcome == Outcome::measured);
   CHECK(std::abs(measured.largest - 0.1 / 2.1) < 1e-9);  // the share of what is too much
   CHECK(measured.error == 0);
+  about.rungs[0].flow[0].formula = "2 * v * s";  // early
+  about.rungs[0].domain = "v < s / 2";
+  CHECK(residual_of(about, "rung.modes").largest < 1);
+  about.rungs[0].domain = "v < s / 10";
+  about.rungs[0].map.clear();
+  about.rungs[0].states = {{.name = "v", .start = "s / 100"}};
+  CHECK(residual_of(about, "rung.modes").largest < 0.1 / 0.9);
 
   SampleLoss sampled{
       .name = "odd",
