@@ -435,6 +435,12 @@ class LatexPrinter : public Printer {
     const std::string_view rest =
         bar == std::string_view::npos ? std::string_view() : name.substr(bar + 1);
     if (!is_plain_name(name)) return "\\text{" + escaped(name) + "}";
+    // W1 as W_{1}
+    const std::string_view letters = stem.substr(0, stem.find_first_of("0123456789"));
+    const bool numbered = rest.empty() && letters.size() < stem.size() &&
+                          stem.find_first_not_of("0123456789", letters.size()) == stem.npos;
+    if (numbered && (letters.size() == 1 || contains(greek, letters)))
+      return fmt::format("{}_{{{}}}", symbol(letters), stem.substr(letters.size()));
     std::string made = contains(greek, stem) ? "\\" + std::string(stem)
                        : stem.size() == 1    ? std::string(stem)
                                           : "\\mathrm{" + escaped(rest.empty() ? name : stem) + "}";

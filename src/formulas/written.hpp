@@ -27,4 +27,10 @@ Written written(const Array& array);
 /// `part1`, `part2`, ... that no variable has.
 std::vector<Written> written(const std::vector<NamedArray>& outputs);
 
+/// The same formulas in operations that have names in NumPy; their values only, so without stop_gradient.
+std::vector<Array> in_numpy(const std::vector<Array>& formulas);
+/// The formulas with other formulas, of the same shapes, in the place of some parts, in all at once.
+std::vector<Array> replaced(const std::vector<Array>& formulas, const std::vector<Array>& parts,
+                            const std::vector<Array>& by);
+
 }  // namespace popgrad::formulas

@@ -10,7 +10,8 @@
 #include "learning/loss_rung.hpp"
 #include "theory_files/file_landscape.hpp"
 #include "theory_files/theory_file.hpp"
-#include "theory_files/torch_script.hpp"
+#include "theory_files/training_script.hpp"
+#include "theory_files/written_theory.hpp"
 
 namespace popgrad::theory_files {
 namespace theory_of_file_cpp {
@@ -90,15 +91,13 @@ Theory theory_of(TheoryFile& file) {
     }
   }
   theory.file = file.file;
-  theory.written = [loss = file.loss](const std::string& rung, const Parameters& p) {
-    if (rung != "flow" && rung != "gd") {
-      throw InputError(
-          fmt::format("{} {}: has no field of its own to print; give flow", loss.name, rung));
-    }
-    return field_in_numpy(loss, p);
+  theory.written = [loss = file.loss](const std::string& rung, const Parameters& p,
+                                      Notation notation) {
+    return equations_of(loss, rung, p, notation);
   };
-  theory.training_script = [loss = file.loss](const Parameters& p, std::uint64_t seed) {
-    return torch_script(loss, p, seed);
+  theory.exported = [file](const std::string& form, const Parameters& p, std::uint64_t seed) {
+    if (form == "latex") return latex_document(file, p);
+    return training_script(file.loss, p, seed, form == "numpy" ? Library::numpy : Library::torch);
   };
   return theory;
 }
