@@ -22,7 +22,8 @@ struct PlacedFormula {
   TomlNode node;
 };
 
-/// The expected loss over two numbers, which set states by formulas; the others stay at their start.
+/// The expected loss over two numbers, which set states of a rung by formulas; the others stay at their start. States of
+/// a rung of its own are lifted to those of the loss.
 struct FileLandscape {
   struct Axis {
     std::string name, low, high;
@@ -30,6 +31,8 @@ struct FileLandscape {
   std::string name;
   std::array<Axis, 2> axes;
   std::vector<NamedFormula> set;
+  std::string rung = "flow";
+  std::vector<std::string> paths;  ///< rungs whose training is shown in the plane
 };
 
 struct TheoryFile {
