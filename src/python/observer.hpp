@@ -130,7 +130,8 @@ class Observer {
         shape.push_back({numbers.shape(axis), {}});
       const std::vector<std::string> names = learning::entry_names(name, shape);
       const auto all = std::count_if(
-          made_.state_names.begin(), made_.state_names.end(), [&](const std::string& own) {
+          made_.state_names.begin(), made_.state_names.end(),
+          [&, name = name](const std::string& own) {
             return own == name ||
                    (own.starts_with(name + "_") &&
                     own.find_first_not_of("0123456789_", name.size()) == std::string::npos);

@@ -81,7 +81,7 @@ def test_a_dictionary_a_text_and_a_file_give_equal_bytes(tmp_path):
             theory.run(rung, t1=1, save=3, seed=2, output=output)
             runs[-1].append(output.read_bytes())
     assert runs[0] == runs[1] == runs[2]
-    assert len(set(runs[0])) == 3
+    assert len(set(runs[0])) == 2  # the rung again is the flow
     assert 'title = "A \\"line\\" \u00e9"' in written.to_toml()
     with pytest.raises(popgrad.Error, match="draw.i: of type object must be a formula"):
         popgrad.theory({**as_dictionary(), "draw": {"i": object()}})
