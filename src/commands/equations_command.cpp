@@ -33,15 +33,10 @@ std::string equation(const std::string& name, const Expression& x, const Express
   return fmt::format("{}' = {}", name, right);
 }
 
-std::vector<std::string> equations_of(const AnyRung<Expression>& rung, Notation notation) {
-  Vector<Expression> rate(rung.dimension);
-  rung.field.value(rung.initial, rate, Expression(0));
-  std::vector<std::string> lines;
-  for (Index i = 0; i < rung.dimension; ++i) {
-    lines.push_back(equation(rung.state_names[static_cast<std::size_t>(i)], rung.initial[i],
-                             rate[i], notation));
-  }
-  return lines;
+void print_lines(const std::vector<std::string>& lines, Notation notation) {
+  if (notation == Notation::latex) fmt::print(standard_output(), "\\begin{{align}}\n");
+  for (const std::string& line : lines) fmt::print(standard_output(), "{}\n", line);
+  if (notation == Notation::latex) fmt::print(standard_output(), "\\end{{align}}\n");
 }
 
 }  // namespace
@@ -65,13 +60,19 @@ Action add_equations(CommandLine& app, const Invocation& call) {
     const Model& model = find_model(common->theories, common->model);
     const RungInfo& info = find_rung(model, *rung_name);
     const Parameters parameters = gather_parameters(*common, model, info.name);
-    const auto& written = find_theory(common->theories, common->model).written;
-    const std::vector<std::string> lines =
-        written ? written(info.name, parameters, notation)
-                : equations_of(model.symbolic_rung(info.name, parameters), notation);
-    if (notation == Notation::latex) fmt::print(standard_output(), "\\begin{{align}}\n");
-    for (const std::string& line : lines) fmt::print(standard_output(), "{}\n", line);
-    if (notation == Notation::latex) fmt::print(standard_output(), "\\end{{align}}\n");
+    if (const auto& written = find_theory(common->theories, common->model).written) {
+      print_lines(written(info.name, parameters, notation), notation);
+      return success;
+    }
+    const AnyRung<Expression> rung = model.symbolic_rung(info.name, parameters);
+    Vector<Expression> rate(rung.dimension);
+    rung.field.value(rung.initial, rate, Expression(0));
+    std::vector<std::string> lines;
+    for (Index i = 0; i < rung.dimension; ++i) {
+      lines.push_back(equation(rung.state_names[static_cast<std::size_t>(i)], rung.initial[i],
+                               rate[i], notation));
+    }
+    print_lines(lines, notation);
     return success;
   };
 }

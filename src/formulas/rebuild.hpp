@@ -20,9 +20,8 @@ Array same_operation(const Array& old, const std::vector<Array>& inputs);
 /// shapes of what they replace.
 std::vector<Array> rebuilt(const std::vector<Array>& formulas, const Replacing& replacing);
 
-/// The formulas with all of these variables replaced at once by arrays of their shapes.
-std::vector<Array> substituted(const std::vector<Array>& formulas,
-                               const std::vector<Array>& variables,
+/// The formulas with all of these nodes, such as variables, replaced at once by arrays of their shapes.
+std::vector<Array> substituted(const std::vector<Array>& formulas, const std::vector<Array>& nodes,
                                const std::vector<Array>& replacements);
 
 }  // namespace popgrad::formulas

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -292,7 +293,12 @@ class Names {
   }
   Shape shape_of(const std::string& text) {
     if (text.find_first_not_of(' ') == std::string::npos) return {};
-    return formula("zeros(" + text + ")").shape();
+    try {
+      static_cast<void>(formulas::syntax::parse("(" + text + ")"));
+      return formula("zeros(" + text + ")").shape();
+    } catch (const FormulaError& error) {
+      throw InputError(fmt::format("shape \"{}\": {}", text, error.reason()));
+    }
   }
 
   // Each call of a law is a draw of its own, which is named as the entry if it is all of the formula.
@@ -362,20 +368,21 @@ class Names {
   }
 
   Array observed(const LossObservable& o) {
-    return elaborated(
-        formulas::syntax::parse(o.formula),
-        [&](const Tree& tree, std::size_t k) -> std::optional<Array> {
-          const Node& call = tree.nodes[k];
-          if (call.text != "expected") return std::nullopt;
-          if (call.parts.size() != 1 || !call.keywords.empty())
-            throw InputError("expected takes one formula");
-          const Array f = part_of(tree, call.parts[0]);
-          for (const Draw& draw : read_draws(f, arrays_.draws)) {
-            if (!draw.is_finite())
-              throw InputError("expected: draw " + draw.name() + " is of no finite law");
-          }
-          return expected(f, read_draws(f, arrays_.draws));
-        });
+    return elaborated(formulas::syntax::parse(o.formula),
+                      [&](const Tree& tree, std::size_t k) -> std::optional<Array> {
+                        const Node& call = tree.nodes[k];
+                        if (call.text != "expected") return std::nullopt;
+                        if (call.parts.size() != 1 || !call.keywords.empty())
+                          throw InputError("expected takes one formula");
+                        const Array f = part_of(tree, call.parts[0]);
+                        const std::vector<Draw> read = read_draws(f, arrays_.draws);
+                        const OverNormals exact = over_normals(f, read);
+                        if (!exact.mean)
+                          throw InputError("expected: there is no exact expectation: " + exact.way);
+                        std::vector<Draw> finite;
+                        std::ranges::copy_if(read, std::back_inserter(finite), &Draw::is_finite);
+                        return expected(*exact.mean, finite);
+                      });
   }
 
   // --- rungs of their own

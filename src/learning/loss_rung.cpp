@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "expectations/expectation.hpp"
 #include "formulas/gradient.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/scalars/dual.hpp"
@@ -14,44 +13,12 @@
 #include "popgrad/walks/walk.hpp"
 
 namespace popgrad::learning {
-namespace loss_rung_cpp {
-namespace {
-
-// A summand after the expectation over its normal draws.
-struct OverNormals {
-  std::optional<Array> mean;
-  std::string way;  // or why there is none
-};
-
-OverNormals over_normals(const Array& part, const std::vector<Draw>& read) {
-  std::vector<Array> normals;
-  for (const Draw& draw : read) {
-    if (draw.is_finite()) continue;
-    if (draw.law != Law::normal)
-      return {std::nullopt, "draw " + draw.name() + " is neither normal nor of a finite law"};
-    normals.push_back(draw.variable);
-  }
-  for (const Draw& draw : read) {
-    for (const Array& normal : normals) {
-      if (draw.probabilities && reads(*draw.probabilities, normal))
-        return {std::nullopt, "the law of draw " + draw.name() + " depends on a normal one"};
-    }
-  }
-  if (normals.empty()) return {part, ""};
-  const expectations::Expectation found = expectations::expectation(part, normals);
-  if (!found.mean) return {std::nullopt, found.why};
-  return {found.mean, fmt::format("exact over normal draws, {} terms", found.terms)};
-}
-
-}  // namespace
-}  // namespace loss_rung_cpp
-
 ExpectedLoss::ExpectedLoss(LossArrays& arrays, const SampleLoss& written)
     : summed(arrays.graph->constant(0)) {
   const auto samples = static_cast<double>(written.samples);
   for (const Array& part : arrays.parts()) {
     const std::vector<Draw> read = read_draws(part, arrays.draws);
-    loss_rung_cpp::OverNormals exact = loss_rung_cpp::over_normals(part, read);
+    OverNormals exact = over_normals(part, read);
     std::vector<Draw> finite;
     double values = 1;
     for (const Draw& draw : read) {

@@ -5,10 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "formulas/gradient.hpp"
 #include "formulas/operation.hpp"
-#include "formulas/print.hpp"
-#include "formulas/written.hpp"
 #include "learning/loss_rung.hpp"
 #include "learning/own_rung.hpp"
 #include "learning/rung_laws.hpp"
@@ -87,38 +84,6 @@ std::string cost_of(const SampleLoss& loss, const ExpectedLoss& expected) {
              ? fmt::format("the loss and its gradient for {} samples; summands of the loss: {}",
                            loss.samples, ways)
              : "summands of the loss: " + ways;
-}
-
-// put, the adjoint of take, has no name in NumPy: the sum over what each place is taken for.
-Array summed_places(const formulas::GraphNode& put, const Array& adjoint, const Array& indices) {
-  const Index axis = put.numbers[0];
-  const Dimension& places = put.shape[static_cast<std::size_t>(axis)];
-  std::string labels, index_labels;
-  for (Index k = 0; k < adjoint.rank(); ++k) labels += static_cast<char>('a' + k);
-  index_labels = labels.substr(static_cast<std::size_t>(axis), indices.shape().size());
-  const std::string place(1, static_cast<char>('a' + adjoint.rank()));
-  std::string out = labels;
-  out.replace(static_cast<std::size_t>(axis), indices.shape().size(), place);
-  return formulas::einsum(labels + "," + index_labels + place + "->" + out,
-                          {adjoint, formulas::one_hot(indices, places)});
-}
-
-// The same formulas in operations that have names in NumPy.
-std::vector<Array> in_numpy(const std::vector<Array>& formulas) {
-  formulas::Graph& graph = *formulas.front().graph;
-  std::size_t end = 0;
-  for (const Array& f : formulas) end = std::max(end, f.place + 1);
-  std::vector<Array> made;
-  for (std::size_t k = 0; k < end; ++k) {
-    formulas::GraphNode node = graph.node(k);
-    for (std::size_t& input : node.inputs) input = made[input].place;
-    made.push_back(node.operation->name == "put"
-                       ? summed_places(node, {&graph, node.inputs[0]}, {&graph, node.inputs[1]})
-                       : graph.add(std::move(node)));
-  }
-  std::vector<Array> results;
-  for (const Array& f : formulas) results.push_back(made[f.place]);
-  return results;
 }
 
 template <class T>
@@ -289,60 +254,6 @@ std::shared_ptr<const Model> model_of_loss(SampleLoss loss) {
                   {"gd", "flow", "steps of length 0", end, {}, false}};
   add_own_rungs(loss, arrays, table);
   return std::make_shared<const Model>(std::move(table));
-}
-
-namespace model_of_loss_cpp {
-namespace {
-
-constexpr std::string_view before_state = "d_";
-
-// The field of each state under `d_` and its name, after the parts that are needed more than once.
-std::vector<formulas::Written> written_field(const SampleLoss& loss, const Parameters& given,
-                                             const std::string& rung) {
-  RungLaws laws(loss, given);
-  const std::vector<OwnArrays>& own = laws.arrays().own;
-  const auto place =
-      std::find_if(own.begin(), own.end(), [&](const OwnArrays& o) { return o.name == rung; });
-  const RungLaw law = place == own.end() ? laws.training()
-                                         : laws.own(static_cast<std::size_t>(place - own.begin()));
-  if (!law.sampled_at.empty())
-    reject_entry(loss.name, "loss", "is sampled, so its field has no formula of its own");
-  if (law.values.empty() || (place != own.end() && !place->step.empty()))
-    reject_entry(loss.name, "rung " + rung, "has no field");
-  std::vector<formulas::NamedArray> outputs;
-  for (std::size_t k = 0; k < law.values.size(); ++k)
-    outputs.push_back({std::string(before_state) + law.names[k], law.values[k]});
-  std::vector<Array> fields;
-  for (const formulas::NamedArray& output : outputs) fields.push_back(output.array);
-  fields = in_numpy(fields);
-  for (std::size_t k = 0; k < fields.size(); ++k) outputs[k].array = fields[k];
-  return written(outputs);
-}
-
-}  // namespace
-}  // namespace model_of_loss_cpp
-
-std::vector<std::string> field_in_numpy(const SampleLoss& loss, const Parameters& given,
-                                        const std::string& rung) {
-  std::vector<std::string> lines;
-  for (const formulas::Written& line : model_of_loss_cpp::written_field(loss, given, rung))
-    lines.push_back(line.name + " = " + formulas::syntax::to_numpy(line.tree));
-  return lines;
-}
-
-std::vector<std::string> field_in_latex(const SampleLoss& loss, const Parameters& given,
-                                        const std::string& rung) {
-  using formulas::syntax::to_latex;
-  std::vector<std::string> lines;
-  for (const formulas::Written& line : model_of_loss_cpp::written_field(loss, given, rung)) {
-    std::string_view name = line.name;
-    const bool is_rate = name.starts_with(model_of_loss_cpp::before_state);
-    if (is_rate) name.remove_prefix(model_of_loss_cpp::before_state.size());
-    const std::string symbol = to_latex(formulas::syntax::parse(name));
-    lines.push_back(fmt::format("{} &= {} \\\\", is_rate ? "\\dot{" + symbol + "}" : symbol,
-                                to_latex(line.tree, line.ranks)));
-  }
-  return lines;
 }
 
 std::string no_gradient(const SampleLoss& loss, const Parameters& given) {

@@ -45,9 +45,12 @@ void EntryReader::check_keys(const TomlNode& table, const std::string& entry,
     if (std::ranges::find(known, part.key) != known.end()) continue;
     const std::string what =
         entry.empty() ? "is no section" : fmt::format("has no key '{}'", part.key);
+    const std::string near = suggestion(part.key, known);
     refuse(part.key_place, entry.empty() ? part.key : entry,
-           fmt::format("{}{}; there {} {}", what, suggestion(part.key, known),
-                       known.size() == 1 ? "is" : "are", fmt::join(known, ", ")));
+           what + (!near.empty()   ? near
+                   : known.empty() ? "; there is none"
+                                   : fmt::format("; there {} {}", known.size() == 1 ? "is" : "are",
+                                                 fmt::join(known, ", "))));
   }
 }
 

@@ -50,6 +50,8 @@ class FileReader : private EntryReader {
       made_.loss.states.push_back(state(e, at, "state " + e.key));
     });
     add_formulas(root, "loss", "loss step", made_.loss.loss);
+    if (const TomlNode* loss = root.find("loss"))
+      made_.places.insert_or_assign("loss", PlacedFormula{"loss", *loss});
     if (const TomlNode* training = root.find("training")) read_training(*training);
     each(root, "observables",
          [&](const TomlNode& e, const std::string& at) { add_observable(e, at); });
@@ -405,13 +407,8 @@ class FileReader : private EntryReader {
   void add_landscape(const TomlNode& node, const std::string& entry) {
     require_kind(node, entry, Kind::table);
     check_keys(node, entry, {"over", "set", "rung", "paths", "rest"});
-    // Landscapes of own rungs, and those that are minimised over what is not set.
-    if ((node.find("rung") != nullptr && text(node, "rung", entry) != "flow") ||
-        node.find("rest") != nullptr) {
-      made_.unread.push_back(entry);
-      return;
-    }
-    if (node.find("paths") != nullptr) made_.unread.push_back(entry + ".paths");
+    if (const TomlNode* rest = node.find("rest"))
+      refuse(rest->key_place, entry, "rest is of a later version; set all states, or leave it out");
     FileLandscape landscape{.name = node.key};
     const TomlNode* over = node.find("over");
     constexpr const char* example = "as in over = { a = [-1, 3], b = [-1, 3] }";
@@ -427,17 +424,56 @@ class FileReader : private EntryReader {
       landscape.axes[k] = {axis.key, axis.parts[0].text, axis.parts[1].text};
       keep_place("parameter " + axis.key, entry, axis);
     }
+    std::vector<std::string> states, rungs{"sgd", "gd", "flow"};
+    for (const LossRung& rung : made_.loss.rungs) rungs.push_back(rung.name);
+    const auto require_rung = [&](const TomlNode& at, const std::string& name) {
+      if (std::ranges::find(rungs, name) == rungs.end()) {
+        refuse(at, entry,
+               fmt::format("{} is no rung{}; there are {}", name, suggestion(name, rungs),
+                           fmt::join(rungs, ", ")));
+      }
+    };
+    if (const TomlNode* rung = node.find("rung")) {
+      landscape.rung = text(node, "rung", entry);
+      require_rung(*rung, landscape.rung);
+    }
+    if (const TomlNode* paths = node.find("paths")) {
+      require_kind(*paths, entry + ".paths", Kind::list);
+      for (const TomlNode& path : paths->parts) {
+        require_kind(path, entry + ".paths", Kind::text);
+        require_rung(path, path.text);
+        landscape.paths.push_back(path.text);
+      }
+    }
     const TomlNode* set = node.find("set");
     if (set == nullptr) refuse(node, entry, "sets no state; give set = { STATE = \"...\" }");
     require_kind(*set, entry, Kind::table);
-    std::vector<std::string> names;
-    for (const LossState& s : made_.loss.states) names.push_back(s.name);
-    check_keys(*set, entry, names);
+    if (const LossRung* own = own_rung(landscape.rung)) {
+      states = states_of(*own);
+    } else {
+      for (const LossState& s : made_.loss.states) states.push_back(s.name);
+    }
+    check_keys(*set, entry, states);
     for (const TomlNode& e : set->parts) {
       landscape.set.push_back({e.key, formula(e, fmt::format("{}.{}", entry, e.key),
                                               fmt::format("landscape {} {}", node.key, e.key))});
     }
     made_.landscapes.push_back(std::move(landscape));
+  }
+
+  [[nodiscard]] const LossRung* own_rung(const std::string& name) const {
+    const auto found = std::ranges::find(made_.loss.rungs, name, &LossRung::name);
+    return found == made_.loss.rungs.end() ? nullptr : &*found;
+  }
+  static std::vector<std::string> states_of(const LossRung& rung) {
+    std::vector<std::string> names;
+    for (const LossState& s : rung.states) names.push_back(s.name);
+    for (const auto* written : {&rung.map, &rung.flow, &rung.step, &rung.closed}) {
+      for (const NamedFormula& f : *written) {
+        if (std::ranges::find(names, f.name) == names.end()) names.push_back(f.name);
+      }
+    }
+    return names;
   }
 
   TheoryFile made_;

@@ -16,7 +16,8 @@
 
 namespace popgrad::theory_files {
 
-/// The expected loss over two numbers, which set states by formulas; the others stay at their start.
+/// The expected loss over two numbers, which set states of a rung by formulas; the others stay at their start. States of
+/// a rung of its own are lifted to those of the loss.
 struct FileLandscape {
   struct Axis {
     std::string name, low, high;
@@ -24,11 +25,14 @@ struct FileLandscape {
   std::string name;
   std::array<Axis, 2> axes;
   std::vector<NamedFormula> set;
+  std::string rung = "flow";
+  std::vector<std::string> paths;  ///< rungs whose training is shown in the plane
 };
 
 struct TheoryFile {
-  std::string file;   ///< as given
-  std::string about;  ///< the file with statements about this theory that was given in place of `file`; or empty
+  std::string file;  ///< as given
+  std::string
+      about;  ///< the file with statements about this theory that was given in place of `file`; or empty
   std::string title;
   SampleLoss loss;
   std::vector<FileLandscape> landscapes;

@@ -13,7 +13,8 @@
 #include "theory_files/file_statements.hpp"
 #include "theory_files/residual_statements.hpp"
 #include "theory_files/theory_file.hpp"
-#include "theory_files/torch_script.hpp"
+#include "theory_files/training_script.hpp"
+#include "theory_files/written_theory.hpp"
 
 namespace popgrad::theory_files {
 namespace theory_of_file_cpp {
@@ -105,23 +106,11 @@ Theory theory_of(TheoryFile& file, bool with_statements) {
   theory.file = file.about.empty() ? file.file : file.about;
   theory.written = [loss = file.loss](const std::string& rung, const Parameters& p,
                                       Notation notation) {
-    const bool is_own = std::any_of(loss.rungs.begin(), loss.rungs.end(), [&](const LossRung& own) {
-      return own.name == rung && own.step.empty() && (own.closed.empty() || !own.flow.empty());
-    });
-    if (rung != "flow" && rung != "gd" && !is_own) {
-      throw InputError(
-          fmt::format("{} {}: has no field of its own to print; give flow", loss.name, rung));
-    }
-    if (notation == Notation::cpp) {
-      throw InputError(
-          "popgrad equations: --format cpp is not there for theory files; give latex, or text or "
-          "python, which are NumPy");
-    }
-    return notation == Notation::latex ? field_in_latex(loss, p, rung)
-                                       : field_in_numpy(loss, p, rung);
+    return equations_of(loss, rung, p, notation);
   };
-  theory.training_script = [loss = file.loss](const Parameters& p, std::uint64_t seed) {
-    return torch_script(loss, p, seed);
+  theory.exported = [file](const std::string& form, const Parameters& p, std::uint64_t seed) {
+    if (form == "latex") return latex_document(file, p);
+    return training_script(file.loss, p, seed, form == "numpy" ? Library::numpy : Library::torch);
   };
   return theory;
 }

@@ -138,10 +138,6 @@ std::shared_ptr<const Model> model_of_loss(SampleLoss loss);
 /// needed more than once, as lines of Python with NumPy. Throws InputError where it is sampled.
 std::vector<std::string> field_in_numpy(const SampleLoss& loss, const Parameters& given = {},
                                         const std::string& rung = "flow");
-/// The same as lines of LaTeX inside an align environment: `\dot{w} &= ... \\`.
-std::vector<std::string> field_in_latex(const SampleLoss& loss, const Parameters& given = {},
-                                        const std::string& rung = "flow");
-
 /// Why the field need not be the gradient of the expected loss; empty where it is.
 std::string no_gradient(const SampleLoss& loss, const Parameters& given = {});
 
