@@ -54,9 +54,22 @@ RungLaw RungLaws::own(std::size_t place) {
     }
   } else if (!own.has_law()) {
     const RungLaw of = finer(own, false);
-    law.values =
-        substituted(formulas::derivative_along(own.map, of.states, of.values), of.states, own.lift);
-    law.sampled_at = substituted(of.sampled_at, of.states, own.lift);
+    const std::vector<Array> along = formulas::derivative_along(own.map, of.states, of.values);
+    if (own.lift.empty()) {
+      expectations::Closure closure =
+          expectations::closed_in(along, of.states, own.map, own.states);
+      if (!of.sampled_at.empty()) closure.why = "the field is sampled";
+      if (!closure.why.empty()) {
+        reject_entry(
+            name_, "rung " + own.name,
+            fmt::format("leaves its law out, and the derivative of its map does not close: {}",
+                        closure.why));
+      }
+      law.values = std::move(closure.formulas);
+    } else {
+      law.values = substituted(along, of.states, own.lift);
+      law.sampled_at = substituted(of.sampled_at, of.states, own.lift);
+    }
   }
   return law;
 }
