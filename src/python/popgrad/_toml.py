@@ -20,7 +20,7 @@ _named = {"rung", "statement", "landscape", "law", "figure"}
 def _key(name: Any, place: str) -> str:
     if not isinstance(name, str):
         raise Error(f"popgrad theory: {place}: key {name!r} must be a text")
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
+    return name if re.fullmatch(r"[\w-]+", name, re.ASCII) else json.dumps(name)
 
 
 def _value(value: Any, place: str) -> str:
