@@ -240,7 +240,7 @@ TEST_CASE("what has no exact expectation says why", "[expectations]") {
   for (const auto& [formula, why] : {std::pair{"tanh(w @ x)", "tanh of draws"},
                                      {"1 / (1 + sum(x**2))", "a division by draws"},
                                      {"sum(x)**16", "pairings"},
-                                     {"where(x[0] > 0, 1, 0)", "a condition on draws"},
+                                     {"where(x[0] == 0, 1, 0)", "equal of draws"},
                                      {"where(w[0] > 0, x[0] / w[0], 0)", "may not be defined"}}) {
     const Expectation found = expectation(test.array(formula), test.draws);
     INFO(formula << ": " << found.why);
