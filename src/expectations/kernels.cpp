@@ -23,7 +23,8 @@ Indexed two_over_pi(const Indexed& x) { return Rational(2) * x / pi(x); }
 struct Projection {
   Function function = Function::erf;
   Entry mean{};
-  Indexed variance;
+  Indexed variance{};
+  Indexed own_variance{};  // without weights: delta(w) step(w) is half of delta(w)
 };
 
 bool is_trigonometric(Function f) { return f == Function::sine || f == Function::cosine; }
@@ -31,10 +32,10 @@ bool is_odd(Function f) { return f == Function::erf || f == Function::sign || f 
 
 // --- one function
 
-Entry centred(Function function, const Indexed& q) {
+Entry centred(Function function, const Indexed& q, const Indexed& own) {
   switch (function) {
     case Function::step:
-      return where_positive(q, number(q, Rational(1, 2)), zero(q));
+      return where_positive(own, number(q, Rational(1, 2)), zero(q));
     case Function::relu:
       return root_or_zero(q) / root(Rational(2) * pi(q));
     case Function::abs:
@@ -66,7 +67,8 @@ Indexed shifted(Function function, const Indexed& m, const Indexed& q) {
 }
 
 Entry of_one(const Projection& a) {
-  return a.mean ? Entry(shifted(a.function, *a.mean, a.variance)) : centred(a.function, a.variance);
+  return a.mean ? Entry(shifted(a.function, *a.mean, a.variance))
+                : centred(a.function, a.variance, a.own_variance);
 }
 
 // --- two functions
@@ -133,7 +135,7 @@ Entry of_even(Part a, Part b, const Pair& pair) {
   if (a > b) return of_even(b, a, {pair.s, pair.q, pair.c});
   if (b == Part::one) return number(pair.c, 1);
   if (a == Part::one)
-    return centred(b == Part::absolute ? Function::abs : Function::cosine, pair.s);
+    return centred(b == Part::absolute ? Function::abs : Function::cosine, pair.s, pair.s);
   if (b == Part::absolute) {
     const Indexed d = pair.determinant(), width = root(positive_or_one(d));
     return where_positive(d, two_over_pi(width + pair.c * angle(pair.c, width)),
@@ -187,7 +189,7 @@ Entry of_two(const Projection& a, const Projection& b, const Entry& covariance) 
   total = x.scale * y.scale * *total;
   for (const Projection* one : {&a, &b}) {
     if (one->function == Function::relu || one->function == Function::step)
-      total = where_positive(one->variance, *total, zero(*total));
+      total = where_positive(one->own_variance, *total, zero(*total));
   }
   return total;
 }
@@ -218,7 +220,9 @@ class Group {
   }
 
  private:
-  Projection projection(const Factor& f) { return {f.function, law_.mean(f), law_.variance(f)}; }
+  Projection projection(const Factor& f) {
+    return {f.function, law_.mean(f), law_.variance(f), law_.own_variance(f)};
+  }
 
   Entry of_many() {
     const bool centred = std::all_of(functions_.begin(), functions_.end(),
@@ -230,7 +234,7 @@ class Group {
       fewer.erase(fewer.begin() + (step - functions_.begin()));
       signs[static_cast<std::size_t>(step - functions_.begin())].function = Function::sign;
       const Entry both = sum(Group(law_, fewer).expectation(), Group(law_, signs).expectation());
-      const Indexed q = law_.variance(*step);
+      const Indexed q = law_.own_variance(*step);
       return both ? Entry(where_positive(q, Rational(1, 2) * *both, zero(q))) : both;
     }
     const auto odd = std::count_if(functions_.begin(), functions_.end(),

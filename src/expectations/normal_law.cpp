@@ -95,7 +95,6 @@ Indexed WeightedLaw::variance_after(std::size_t weights, const Factor& a) {
   const Entry found = covariance_after(weights, a, a);
   return found ? *found : Indexed{graph_.constant(0), {}};
 }
-Indexed WeightedLaw::variance(const Factor& a) { return variance_after(weights_.size(), a); }
 
 Entry WeightedLaw::covariance_after(std::size_t weights, const Factor& a, const Factor& b) {
   if (weights == 0) {

@@ -53,7 +53,9 @@ class WeightedLaw {
   Entry covariance(const Factor& a, const Factor& b) {
     return covariance_after(weights_.size(), a, b);
   }
-  Indexed variance(const Factor& a);
+  Indexed variance(const Factor& a) { return variance_after(weights_.size(), a); }
+  /// Without the weights.
+  Indexed own_variance(const Factor& a) { return variance_after(0, a); }
 
   /// For draws x and y, which are kept as factors of terms:
   ///   E x = sum_k shift(k) cov(x, w_k),

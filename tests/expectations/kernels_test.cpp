@@ -176,7 +176,7 @@ const std::vector<std::string> smooth_and_kinked{
     "gelu(w @ z) * relu(v @ z)",
     "(u @ z)**2 * erf(w @ z) * erf(v @ z)",
     "(u @ z)**3 * erf(w @ z)",
-    "(u @ z)**2 * relu(w @ z) * (v @ z)",
+    "(u @ z)**3 * relu(w @ z) * relu(v @ z)",
     "relu(w @ z)**2 * relu(v @ z)",
     "relu(w @ z)**2 * relu(v @ z)**2",
     "(erf(w @ z) - (v @ z)**3 / 3)**2",
@@ -196,7 +196,7 @@ const std::vector<std::string> smooth_and_kinked{
 // Of functions that jump the gradient before the expectation is another one.
 const std::vector<std::string> jumping{
     "sign(w @ z) * sign(v @ z)",
-    "where(w @ z > 0, 1, 0) * where(v @ z <= 0, 1, 2)",
+    "where(w @ z > 0, 1, 0) * where(v @ z <= 0, u @ z, 2)",
     "sign(w @ z) * erf(v @ z)",
     "sign(w @ z) * relu(v @ z) + where(w @ z > 0, relu(v @ z), 0)",
     "(u @ z) * sign(w @ z)",
@@ -209,13 +209,11 @@ struct Vectors {
   Numbers u, w, v;
 };
 const std::vector<Vectors> drawn{{{0.4, -0.7}, {0.8, 0.3}, {-0.5, 1.1}},
-                                 {{-0.6, 0.2}, {1.3, -0.4}, {0.7, 0.9}},
-                                 {{0.3, 0.5}, {2.1, 0.2}, {2, 0.25}}};
+                                 {{-0.6, 0.2}, {1.3, -0.4}, {0.7, 0.9}}};
 const std::vector<Vectors> degenerate{{{0.4, -0.7}, {0.8, 0.3}, {0.8, 0.3}},
                                       {{0.4, -0.7}, {0.8, 0.3}, {-0.8, -0.3}},
                                       {{0.4, -0.7}, {0.8, 0.3}, {1.6, 0.6}},
-                                      {{0.4, -0.7}, {0.8, 0.3}, {0, 0}},
-                                      {{0.4, -0.7}, {0.8, 0.3}, {-0.3, 0.8}}};
+                                      {{0.4, -0.7}, {0.8, 0.3}, {0, 0}}};
 
 void check_formula(const std::string& formula, const Vectors& given, bool values_only) {
   INFO(formula << " at w = " << given.w[0] << ", " << given.w[1] << ", v = " << given.v[0] << ", "
