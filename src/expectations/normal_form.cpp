@@ -34,13 +34,6 @@ Polynomial product(const Polynomial& a, const Polynomial& b, const Shape& shape)
   return {shape, sum.terms()};
 }
 
-// Each of these two arrays to the label of the other's axis.
-void identify_axes(Term& term, std::size_t kept, std::size_t gone) {
-  const Label other = term.out[gone], label = term.out[kept];
-  term.sum_over(gone);
-  term.identify(label, other);
-}
-
 // 1 where entry i of the result is that of the argument, as a matrix (result, argument).
 Array selection(const formulas::Range& range, const Dimension& from, formulas::Graph& graph) {
   return formulas::one_hot(
@@ -111,9 +104,9 @@ std::optional<Split> split_off_coefficient(const Term& term) {
   split.rest.dimensions = split.coefficient.dimensions = term.dimensions;
   split.coefficient.coefficient = term.coefficient;
   for (const Factor& factor : term.factors) {
-    Term& to = factor.kind == FactorKind::draw ? split.rest : split.coefficient;
+    Term& to = factor.is_random() ? split.rest : split.coefficient;
     to.factors.push_back(factor);
-    if (factor.kind == FactorKind::draw) outer.insert(factor.labels.begin(), factor.labels.end());
+    if (factor.is_random()) outer.insert(factor.labels.begin(), factor.labels.end());
   }
   // Atoms that share inner labels, as inner and outer labels.
   struct Part {
@@ -154,7 +147,8 @@ std::optional<Split> split_off_coefficient(const Term& term) {
 }  // namespace
 }  // namespace normal_form_cpp
 
-NormalForm::NormalForm(const std::vector<Array>& draws) : draws_(draws) {}
+NormalForm::NormalForm(const std::vector<Array>& draws, bool of_functions)
+    : draws_(draws), of_functions_(of_functions) {}
 
 bool NormalForm::drawn(const Array& array) {
   const auto known = drawn_.find(array.place);
@@ -209,7 +203,7 @@ Polynomial NormalForm::einsum_of(const Array& array) {
       for (std::size_t axis = 0; axis < text.size(); ++axis) {
         for (std::size_t later = text.find(text[axis], axis + 1); later != std::string::npos;
              later = text.find(text[axis], axis + 1)) {
-          identify_axes(made, axis, later);
+          made.identify_axes(axis, later);
           text.erase(later, 1);
         }
       }
@@ -220,6 +214,166 @@ Polynomial NormalForm::einsum_of(const Array& array) {
     }
   }
   return {array.shape(), sum.terms()};
+}
+
+const Affine* NormalForm::affine(const Array& array) {
+  const auto known = affine_.find(array.place);
+  if (known != affine_.end()) return known->second ? &*known->second : nullptr;
+  std::optional<Affine>& made = affine_[array.place];
+  Affine found;
+  for (const Term& term : collected(of(array), *array.graph).terms) {
+    const auto random = [](const Factor& factor) { return factor.is_random(); };
+    const auto count = std::count_if(term.factors.begin(), term.factors.end(), random);
+    if (count == 0) {
+      found.offset.push_back(term);
+      continue;
+    }
+    const auto draw = std::find_if(term.factors.begin(), term.factors.end(), random);
+    if (count > 1 || draw->kind != FactorKind::draw) return nullptr;
+    Affine::Part part{draw->array.place, term};
+    part.coefficient.factors.erase(part.coefficient.factors.begin() +
+                                   (draw - term.factors.begin()));
+    part.coefficient.out.insert(part.coefficient.out.end(), draw->labels.begin(),
+                                draw->labels.end());
+    found.parts.push_back(std::move(part));
+  }
+  made = std::move(found);
+  return &*made;
+}
+
+Polynomial NormalForm::entries_of(Function function, const Array& argument) {
+  using namespace normal_form_cpp;
+  if (argument.is("broadcast")) {
+    TermSum sum;
+    for (const Term& term : entries_of(function, argument.input(0)).terms)
+      sum.add(stretched(term, argument.shape()));
+    return {argument.shape(), sum.terms()};
+  }
+  const bool odd =
+      function == Function::erf || function == Function::sign || function == Function::sine;
+  const bool even = function == Function::abs || function == Function::cosine;
+  if (argument.is("negative") && (odd || even)) {
+    Polynomial made = entries_of(function, argument.input(0));
+    if (odd) {
+      for (Term& term : made.terms) term.coefficient = -term.coefficient;
+    }
+    return made;
+  }
+  if (affine(argument) == nullptr) {
+    if (std::optional<Polynomial> parted = over_sign(function, argument)) return std::move(*parted);
+    throw NotHandled(fmt::format("{} of products of draws", name_of(function)));
+  }
+  Term term = term_of(argument, FactorKind::function);
+  term.factors.front().function = function;
+  return {argument.shape(), {std::move(term)}};
+}
+
+// f(sign(b) a) = ((1 + sign(b)) f(a) + (1 - sign(b)) f(-a)) / 2.
+std::optional<Polynomial> NormalForm::over_sign(Function function, const Array& argument) {
+  using namespace normal_form_cpp;
+  const Array factors = argument.is("negative") ? argument.input(0) : argument;
+  if (!factors.is("multiply")) return std::nullopt;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const Array sign = factors.input(i), other = factors.input(1 - i);
+    if (!sign.is("sign") || !drawn(sign) || affine(other) == nullptr) continue;
+    const Array own = broadcast(argument.is("negative") ? -other : other, argument.shape());
+    TermSum sum;
+    for (const int way : {1, -1}) {
+      const Array chosen = (1 + (way == 1 ? sign : -sign)) / 2;
+      for (Term& term :
+           product(of(chosen), entries_of(function, way == 1 ? own : -own), argument.shape()).terms)
+        sum.add(std::move(term));
+    }
+    return Polynomial{argument.shape(), sum.terms()};
+  }
+  return std::nullopt;
+}
+
+// exp(-k a^2), and products of exponentials that are written as one.
+Polynomial NormalForm::exponential_of(const Array& array) {
+  using namespace normal_form_cpp;
+  const Array exponent = array.input(0);
+  if (affine(exponent) != nullptr) return entries_of(Function::exponential, exponent);
+  const auto exponential = [](const Array& a) { return formulas::apply("exp", {a}); };
+  if (exponent.is("add") || exponent.is("subtract")) {
+    const Array second = exponent.is("add") ? exponent.input(1) : -exponent.input(1);
+    return product(of(exponential(exponent.input(0))), of(exponential(second)), array.shape());
+  }
+  Array scale = array.number(1), rest = exponent;
+  while (true) {
+    if (rest.is("negative")) {
+      scale = -scale;
+    } else if (rest.is("divide") && !drawn(rest.input(1))) {
+      scale = scale / rest.input(1);
+    } else if (rest.is("multiply") && drawn(rest.input(0)) != drawn(rest.input(1))) {
+      const std::size_t i = drawn(rest.input(0)) ? 1 : 0;
+      scale = scale * rest.input(i);
+      rest = rest.input(1 - i);
+      continue;
+    } else if (!rest.is("broadcast")) {
+      break;
+    }
+    rest = rest.input(0);
+  }
+  const std::optional<Rational> power =
+      rest.is("power") && !drawn(rest.input(1)) ? rational_value(rest.input(1)) : std::nullopt;
+  const bool square =
+      (power && *power == 2) || (rest.is("multiply") && rest.input(0) == rest.input(1));
+  const std::optional<Rational> value = rational_value(scale);
+  if (!square || (value && *value >= 0)) throw NotHandled("exp of products of draws");
+  const Array root = formulas::apply("sqrt", {-scale}) * rest.input(0);
+  return entries_of(Function::gaussian, broadcast(root, array.shape()));
+}
+
+std::optional<Polynomial> NormalForm::function_of(const Array& array) {
+  using namespace normal_form_cpp;
+  if (!of_functions_) return std::nullopt;
+  const std::string_view name = array.node().operation->name;
+  const Array a = array.input(0);
+  for (const Function function : {Function::erf, Function::sign, Function::relu, Function::abs,
+                                  Function::sine, Function::cosine}) {
+    if (name == name_of(function)) return entries_of(function, a);
+  }
+  if (name == "exp") return exponential_of(array);
+  if (name == "gelu") {
+    const Array normal = formulas::apply("erf", {a / formulas::apply("sqrt", {a.number(2)})});
+    return of(a * (1 + normal) / 2);
+  }
+  const auto steps = [&](const Array& argument, bool complement) {
+    Polynomial made = entries_of(Function::step, broadcast(argument, array.shape()));
+    if (!complement) return made;
+    for (Term& term : made.terms) term.coefficient = -term.coefficient;
+    made.terms.push_back(stretched(Term{}, array.shape()));
+    return made;
+  };
+  if (name == "greater") return steps(a - array.input(1), false);
+  if (name == "less") return steps(array.input(1) - a, false);
+  if (name == "less_equal") return steps(a - array.input(1), true);
+  if (name == "greater_equal") return steps(array.input(1) - a, true);
+  if (name == "maximum") return of(a + formulas::apply("relu", {array.input(1) - a}));
+  if (name == "minimum") return of(a - formulas::apply("relu", {a - array.input(1)}));
+  return std::nullopt;
+}
+
+Polynomial NormalForm::chosen_by_draws(const Array& array) {
+  using namespace normal_form_cpp;
+  const Array condition = array.input(0);
+  if (!of_functions_ || condition.node().type != formulas::Type::truth)
+    throw NotHandled("a condition on draws");
+  const Shape& shape = array.shape();
+  const Polynomial& chosen = of(condition);
+  TermSum sum;
+  for (const std::size_t branch : {std::size_t{1}, std::size_t{2}}) {
+    const Polynomial& value = of(array.input(branch));
+    for (Term& term : product(chosen, value, shape).terms) {
+      if (branch == 2) term.coefficient = -term.coefficient;
+      sum.add(std::move(term));
+    }
+    for (const Term& term : value.terms) {
+      if (branch == 2) sum.add(stretched(term, shape));
+    }
+  }
+  return {shape, sum.terms()};
 }
 
 Polynomial NormalForm::made(const Array& array) {
@@ -260,17 +414,20 @@ Polynomial NormalForm::made(const Array& array) {
     const Array divisor = array.input(1);
     if (drawn(divisor)) throw NotHandled("a division by draws");
     const std::optional<Rational> value = rational_value(divisor);
-    const Array factor = value && *value != 0 ? array.graph->constant(1 / *value) : 1 / divisor;
+    // Roots of inverses, which are taken together where they meet.
+    const Array factor = value && *value != 0 ? array.graph->constant(1 / *value)
+                         : divisor.is("sqrt") ? formulas::apply("sqrt", {1 / divisor.input(0)})
+                                              : 1 / divisor;
     return product(of(array.input(0)), of(factor), shape);
   }
   if (name == "where") {
     const Array condition = array.input(0);
-    if (drawn(condition)) throw NotHandled("a condition on draws");
     // 0 times what is not defined is not 0.
     for (const std::size_t branch : {std::size_t{1}, std::size_t{2}}) {
       if (may_be_undefined(array.input(branch)))
         throw NotHandled("a choice between formulas that may not be defined");
     }
+    if (drawn(condition)) return chosen_by_draws(array);
     TermSum sum;
     for (const std::size_t branch : {std::size_t{1}, std::size_t{2}}) {
       const Array one = condition.number(branch == 1 ? 1 : 0),
@@ -282,6 +439,7 @@ Polynomial NormalForm::made(const Array& array) {
     }
     return {shape, sum.terms()};
   }
+  if (std::optional<Polynomial> known = function_of(array)) return std::move(*known);
   if (name == "take") {
     const Array indices = array.input(1);
     if (drawn(indices)) throw NotHandled("an index that depends on draws");
@@ -349,7 +507,7 @@ Polynomial NormalForm::made(const Array& array) {
         if (own.extent > shorter.extent)
           term = through(term, axis, selection({0, 1, shorter}, own, *array.graph), false);
       }
-      identify_axes(term, first, second);
+      term.identify_axes(first, second);
     } else if (name == "diagonal_matrix") {
       const auto first = static_cast<std::size_t>(node.numbers[0]),
                  second = static_cast<std::size_t>(node.numbers[1]);
@@ -415,15 +573,8 @@ Polynomial collected(const Polynomial& form, formulas::Graph& graph) {
     const std::vector<Label> labels = group.front().hole()->labels;
     std::erase_if(rest.factors, [](const Factor& f) { return f.kind == FactorKind::hole; });
     const Array whole = sum_of(coefficients, coefficients.front().shape(), graph);
-    const std::size_t axes = rest.out.size();
-    rest = outer_product(rest, term_of(whole));
     rest.coefficient *= scale;
-    for (const Label label : labels) {
-      const Label other = rest.out[axes];
-      rest.sum_over(axes);
-      rest.identify(label, other);
-    }
-    result.add(std::move(rest));
+    result.add(with_entry(std::move(rest), term_of(whole), labels));
   }
   return {form.shape, result.terms()};
 }

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <span>
 #include <utility>
@@ -35,7 +36,9 @@ class Ordering {
       const Factor& factor = term.factors[k];
       Node node{.kind = {static_cast<long>(factor.kind), static_cast<long>(factor.array.place)},
                 .labels = {},
-                .unordered = factor.kind == FactorKind::hole};
+                .unordered = factor.symmetric || factor.kind == FactorKind::hole};
+      if (factor.kind == FactorKind::function)
+        node.kind.push_back(static_cast<long>(factor.function));
       for (const Label label : factor.labels) {
         const auto inner = place.find(label);
         node.labels.push_back(inner == place.end() ? -1 - fixed.at(label)
@@ -202,14 +205,7 @@ bool fold_roots(Term& term) {
       if (term.factors[k].array != root.array || term.factors[k].labels != root.labels) continue;
       term.factors.erase(term.factors.begin() + static_cast<Index>(k));
       term.factors.erase(term.factors.begin() + static_cast<Index>(i));
-      const std::size_t axes = term.out.size();
-      term = outer_product(term, term_of(root.array.input(0)));
-      // Labels of the term itself are numbered as they were.
-      for (const Label label : root.labels) {
-        const Label other = term.out[axes];
-        term.sum_over(axes);
-        term.identify(label, other);
-      }
+      term = with_entry(std::move(term), term_of(root.array.input(0)), root.labels);
       return true;
     }
   }
@@ -291,6 +287,12 @@ bool fold_masks(Term& term) {
 }  // namespace
 }  // namespace term_cpp
 
+std::string_view name_of(Function function) {
+  static constexpr std::array<std::string_view, 10> names{
+      "erf", "sign", "step", "relu", "abs", "sin", "cos", "exp", "gaussian", "delta"};
+  return names[static_cast<std::size_t>(function)];
+}
+
 Label Term::add_label(const Dimension& dimension) {
   const Label label = dimensions.empty() ? 0 : dimensions.rbegin()->first + 1;
   dimensions.emplace(label, dimension);
@@ -303,6 +305,12 @@ void Term::identify(Label kept, Label other) {
     std::replace(factor.labels.begin(), factor.labels.end(), other, kept);
   std::replace(out.begin(), out.end(), other, kept);
   dimensions.erase(other);
+}
+
+void Term::identify_axes(std::size_t kept, std::size_t gone) {
+  const Label other = out[gone], label = out[kept];
+  sum_over(gone);
+  identify(label, other);
 }
 
 Shape Term::shape() const {
@@ -395,12 +403,18 @@ Term outer_product(const Term& a, const Term& b) {
 
 Term product(const Term& a, const Term& b) {
   Term made = outer_product(a, b);
-  for (std::size_t axis = 0; axis < a.out.size(); ++axis) {
-    const Label other = made.out[a.out.size()];
-    made.sum_over(a.out.size());
-    made.identify(made.out[axis], other);
-  }
+  for (std::size_t axis = 0; axis < a.out.size(); ++axis) made.identify_axes(axis, a.out.size());
   return made;
+}
+
+Term with_entry(Term term, const Term& entry, const std::vector<Label>& labels) {
+  const std::size_t axes = term.out.size();
+  term.out.insert(term.out.end(), labels.begin(), labels.end());
+  const std::size_t all = term.out.size();
+  term = outer_product(term, entry);
+  for (std::size_t axis = axes; axis < all; ++axis) term.identify_axes(axis, all);
+  term.out.resize(axes);
+  return term;
 }
 
 Term stretched(Term term, const Shape& shape) {

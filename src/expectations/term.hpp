@@ -11,6 +11,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "formulas/graph.hpp"
@@ -29,12 +30,25 @@ class NotHandled : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-enum class FactorKind { atom, draw, hole };
+enum class FactorKind { atom, draw, hole, function };
+
+/// What a factor is of its array, entry by entry: step is 1 above 0, else 0; gaussian exp(-a^2); delta the slope of
+/// step. Those from exponential on are weights: a normal density times them is a normal density, up to a factor.
+enum class Function { erf, sign, step, relu, abs, sine, cosine, exponential, gaussian, delta };
+std::string_view name_of(Function function);
+inline bool is_weight(Function function) { return function >= Function::exponential; }
 
 struct Factor {
   Array array;
   std::vector<Label> labels;  ///< of its axes
   FactorKind kind = FactorKind::atom;
+  bool symmetric = false;             ///< in its labels
+  Function function = Function::erf;  ///< of those of that kind
+
+  /// A draw, or a function of draws.
+  [[nodiscard]] bool is_random() const {
+    return kind == FactorKind::draw || kind == FactorKind::function;
+  }
 };
 
 struct Term {
@@ -49,6 +63,8 @@ struct Term {
   void identify(Label kept, Label other);
   /// Sums over an axis.
   void sum_over(std::size_t axis) { out.erase(out.begin() + static_cast<Index>(axis)); }
+  /// Makes the labels of two axes one, and one axis of both.
+  void identify_axes(std::size_t kept, std::size_t gone);
   [[nodiscard]] Shape shape() const;
 };
 
@@ -62,6 +78,8 @@ std::optional<Rational> rational_value(const Array& array);
 Term outer_product(const Term& a, const Term& b);
 /// Entry by entry, of equal shapes.
 Term product(const Term& a, const Term& b);
+/// The term times an entry of another: its axes get these labels.
+Term with_entry(Term term, const Term& entry, const std::vector<Label>& labels);
 /// With axes in front and stretched ones, as NumPy broadcasts.
 Term stretched(Term term, const Shape& shape);
 

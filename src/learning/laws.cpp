@@ -1,11 +1,13 @@
 #include "learning/laws.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "expectations/expectation.hpp"
+#include "formulas/gradient.hpp"
 #include "formulas/operation.hpp"
 #include "formulas/rebuild.hpp"
 #include "popgrad/base/error.hpp"
@@ -76,6 +78,25 @@ Array with_stops_at_variables(Array formula, const std::vector<Draw>& draws) {
     formula = formulas::substituted({formula}, {stop}, {made}).front();
   }
   return formula;
+}
+
+// Where it jumps as a function of states and normal draws, the gradient of its mean is not the mean gradient.
+bool jumps(const Array& part, const std::vector<expectations::NormalDraw>& normals,
+           const std::vector<Array>& states) {
+  const std::vector<bool> needed = formulas::needed_for({part});
+  for (std::size_t k = 0; k < needed.size(); ++k) {
+    const Array node{part.graph, k};
+    const bool is_jump =
+        node.is("sign") || node.node().operation->result == formulas::Result::truth;
+    if (!needed[k] || !is_jump) continue;
+    const auto is_read = [&](const Array& variable) { return reads(node, variable); };
+    if (std::any_of(states.begin(), states.end(), is_read) &&
+        std::any_of(normals.begin(), normals.end(), [&](const expectations::NormalDraw& normal) {
+          return is_read(normal.variable);
+        }))
+      return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -206,25 +227,39 @@ Array expected(const Array& formula, const std::vector<Draw>& draws) {
   return mean;
 }
 
-OverNormals over_normals(const Array& part, const std::vector<Draw>& read) {
-  std::vector<Array> normals;
+OverNormals over_normals(const Array& part, const std::vector<Draw>& read,
+                         const std::vector<Array>& states) {
+  std::vector<expectations::NormalDraw> normals;
   for (const Draw& draw : read) {
     if (draw.is_finite()) continue;
     if (draw.law != Law::normal)
-      return {std::nullopt, "draw " + draw.name() + " is neither normal nor of a finite law"};
-    normals.push_back(draw.variable);
+      return {.way = "draw " + draw.name() + " is neither normal nor of a finite law"};
+    normals.push_back({draw.variable});
   }
   for (const Draw& draw : read) {
-    for (const Array& normal : normals) {
-      if (draw.probabilities && reads(*draw.probabilities, normal))
-        return {std::nullopt, "the law of draw " + draw.name() + " depends on a normal one"};
+    for (const expectations::NormalDraw& normal : normals) {
+      if (draw.probabilities && reads(*draw.probabilities, normal.variable))
+        return {.way = "the law of draw " + draw.name() + " depends on a normal one"};
     }
   }
-  if (normals.empty()) return {part, ""};
-  const expectations::Expectation found =
-      expectations::expectation(laws_cpp::with_stops_at_variables(part, read), normals);
-  if (!found.mean) return {std::nullopt, found.why};
-  return {found.mean, fmt::format("exact over normal draws, {} terms", found.terms)};
+  if (normals.empty()) return {.mean = part};
+  const auto mean_of = [&](const Array& formula) {
+    return expectations::expectation(laws_cpp::with_stops_at_variables(formula, read), normals);
+  };
+  const expectations::Expectation found = mean_of(part);
+  if (!found.mean) return {.way = found.why};
+  OverNormals made{.mean = found.mean,
+                   .way = fmt::format("exact over normal draws, {} terms", found.terms)};
+  if (!found.kernels.empty())
+    made.way += fmt::format(", kernels {}", fmt::join(found.kernels, ", "));
+  if (!laws_cpp::jumps(part, normals, states)) return made;
+  for (const Array& slope : formulas::gradient(part, states)) {
+    const expectations::Expectation mean = mean_of(slope);
+    if (!mean.mean) return {.way = "its gradient: " + mean.why};
+    made.slopes.push_back(*mean.mean);
+  }
+  made.way += ", after the gradient";
+  return made;
 }
 
 }  // namespace popgrad::learning

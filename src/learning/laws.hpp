@@ -59,10 +59,13 @@ Array all_values(const Draw& draw);
 
 /// A formula after the expectation over the normal draws among `read`, those that it reads.
 struct OverNormals {
-  std::optional<Array> mean;
-  std::string way;  ///< how it is had, empty without normal draws; or why it is not
+  std::optional<Array> mean{};
+  std::string way{};            ///< how it is had, empty without normal draws; or why it is not
+  std::vector<Array> slopes{};  ///< one a state, where they are not the gradient of the mean
 };
-OverNormals over_normals(const Array& formula, const std::vector<Draw>& read);
+/// Where it jumps as a function of normal draws and of states, slopes are expectations of its gradient.
+OverNormals over_normals(const Array& formula, const std::vector<Draw>& read,
+                         const std::vector<Array>& states = {});
 
 /// Sums over all values of finite draws, of which later ones may depend on earlier ones; summands and terms that do
 /// not read a draw are kept out of its sum. Throws InputError where the values do not fit into memory.

@@ -16,9 +16,14 @@ namespace popgrad::learning {
 ExpectedLoss::ExpectedLoss(LossArrays& arrays, const SampleLoss& written)
     : summed(arrays.graph->constant(0)) {
   const auto samples = static_cast<double>(written.samples);
+  const std::vector<Array> states = arrays.state_variables();
+  Array smooth = summed;
+  std::vector<Array> others;  // slopes of what jumps
+  for (const Array& state : states)
+    others.push_back(broadcast(arrays.graph->constant(0), state.shape()));
   for (const Array& part : arrays.parts()) {
     const std::vector<Draw> read = read_draws(part, arrays.draws);
-    OverNormals exact = over_normals(part, read);
+    OverNormals exact = over_normals(part, read, states);
     std::vector<Draw> finite;
     double values = 1;
     for (const Draw& draw : read) {
@@ -27,10 +32,14 @@ ExpectedLoss::ExpectedLoss(LossArrays& arrays, const SampleLoss& written)
       values *= draw.values();
     }
     if (samples > 0 && values > samples && exact.mean)
-      exact = {std::nullopt,
-               fmt::format("{:.4g} values of its finite draws are more than the samples", values)};
+      exact = {.way = fmt::format("{:.4g} values of its finite draws are more than the samples",
+                                  values)};
     if (exact.mean) {
-      summed = summed + learning::expected(*exact.mean, finite);
+      const Array mean = learning::expected(*exact.mean, finite);
+      summed = summed + mean;
+      if (exact.slopes.empty()) smooth = smooth + mean;
+      for (std::size_t k = 0; k < exact.slopes.size(); ++k)
+        others[k] = others[k] + learning::expected(exact.slopes[k], finite);
       if (!finite.empty()) {
         ways.push_back(fmt::format("{}{}summed over {:.4g} values", exact.way,
                                    exact.way.empty() ? "" : ", ", values));
@@ -47,6 +56,8 @@ ExpectedLoss::ExpectedLoss(LossArrays& arrays, const SampleLoss& written)
     }
   }
   if (sampled) draws = read_draws(*sampled, arrays.draws);
+  slopes = gradient(smooth, states);
+  for (std::size_t k = 0; k < states.size(); ++k) slopes[k] = slopes[k] + others[k];
 }
 
 std::shared_ptr<const LossInstance> loss_instance(SampleLoss written, Parameters given,
@@ -77,7 +88,7 @@ LossFlow<T>::Parts::Parts(const LossInstance& instance)
   for (const StateArray& s : arrays.states) {
     for (const T& rate : evaluated(s.rate, arrays, parameters)) rates[i++] = rate;
   }
-  summed = prepared(gradient(expected.summed, arrays.state_variables()), arrays, parameters);
+  summed = prepared(expected.slopes, arrays, parameters);
   std::vector<Array> shown{expected.summed};
   for (const ObservableArray& o : arrays.observables) shown.push_back(o.array);
   observables = prepared(shown, arrays, parameters);

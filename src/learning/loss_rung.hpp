@@ -1,7 +1,7 @@
 #pragma once
 /// The rung of a SampleLoss:
 ///
-///   x' = -rate d/dx E loss(x, draws),  the derivative taken before the expectation
+///   x' = -rate E d/dx loss(x, draws)
 ///
 /// Shapes  x: the entries of the states, one state after the other, each row after row.
 /// Scalars double, Real, Dual<double>; Rational where the loss has no exponentials and is summed over all values.
@@ -39,6 +39,8 @@ std::shared_ptr<const LossInstance> loss_instance(SampleLoss written, Parameters
 struct ExpectedLoss {
   ExpectedLoss(LossArrays& arrays, const SampleLoss& written);
   Array summed;  ///< the expectation
+  /// Its gradient, one a state; where a summand jumps, the expectation of the gradient.
+  std::vector<Array> slopes{};
   std::vector<std::string>
       ways{};  ///< of each summand: how its expectation is had, or why it is sampled
   std::optional<Array> sampled;  ///< of one sample

@@ -245,8 +245,7 @@ class WholeCurvature {
     const std::vector<Array> states = arrays_.state_variables();
     for (const Array& s : states)
       directions_.push_back(arrays_.graph->variable("direction of " + s.node().text, s.shape()));
-    evaluator_.emplace(formulas::derivative_along(formulas::gradient(expected.summed, states),
-                                                  states, directions_));
+    evaluator_.emplace(formulas::derivative_along(expected.slopes, states, directions_));
     learning::set_parameters(*evaluator_, arrays_, learning::parameter_values<double>(arrays_));
   }
 

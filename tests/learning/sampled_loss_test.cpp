@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "learning/loss_rung.hpp"
@@ -175,6 +176,27 @@ SampleLoss threshold() {
   return loss;
 }
 
+// The field against gradients of samples.
+void check_field(const SampleLoss& loss, const Vector<double>& step) {
+  INFO(loss.name);
+  const auto rung = rung_of(loss);
+  const Vector<double> x = rung.initial() + step;
+  const Index size = x.size();
+  Vector<double> field(size), mean = Vector<double>::Zero(size), one(size);
+  rung.rhs(x, field, 0);
+  CHECK(field.norm() > 0.05);
+  constexpr Index samples = 1'000'000;
+  Stream stream(9, 0, 0);
+  rung.sample_rhs(x, mean, stream, samples);
+  Matrix<double> covariance;
+  rung.draw_covariance(x, Matrix<double>::Identity(size, size), covariance);
+  const Vector<double> errors = rung.sampling_errors(x).gradient;
+  for (Index k = 0; k < size; ++k) {
+    const double error = std::sqrt(covariance(k, k) / samples + errors[k] * errors[k]);
+    CHECK(std::abs(mean[k] - field[k]) < 4 * error);
+  }
+}
+
 TEST_CASE("fields of losses that jump are means of gradients, and said to be no gradients",
           "[learning]") {
   for (const SampleLoss& loss : {perceptron(), target_network(), threshold()}) {
@@ -183,21 +205,31 @@ TEST_CASE("fields of losses that jump are means of gradients, and said to be no 
     const auto model = model_of_loss(loss);
     CHECK_THAT(model->row("flow").info.summary,
                Catch::Contains("no gradient of the expected loss"));
-    const auto rung = rung_of(loss);
-    const Vector<double> x = rung.initial() + Vector<double>{{0.1, -0.4, 0.2}};
-    Vector<double> field(3), mean = Vector<double>::Zero(3), one(3);
-    rung.rhs(x, field, 0);
-    CHECK(field.norm() > 0.05);
-    constexpr Index samples = 1'000'000;
-    Stream stream(9, 0, 0);
-    rung.sample_rhs(x, mean, stream, samples);
-    Matrix<double> covariance;
-    rung.draw_covariance(x, Matrix<double>::Identity(3, 3), covariance);
-    const Vector<double> errors = rung.sampling_errors(x).gradient;
-    for (Index k = 0; k < 3; ++k) {
-      const double error = std::sqrt(covariance(k, k) / samples + errors[k] * errors[k]);
-      CHECK(std::abs(mean[k] - field[k]) < 4 * error);
-    }
+    check_field(loss, Vector<double>{{0.1, -0.4, 0.2}});
+  }
+}
+
+TEST_CASE("committees of functions of normal inputs have exact fields",
+          "[learning][expectations]") {
+  SampleLoss loss{.name = "committee",
+                  .paper = "",
+                  .sizes = {{"N", 3}},
+                  .parameters = {{.name = "B", .value = Value{Value{1, 0.5, 0}, Value{0, 1, -1}}}},
+                  .draws = {{"x", "normal(N)"}, {"z", "normal()"}},
+                  .states = {{.name = "J", .start = "stack([ones(N), arange(N) - 1]) / 2"}},
+                  .samples = 20000};
+  const Vector<double> step{{0.1, -0.4, 0.2, 0.3, 0.1, -0.2}};
+  for (const auto& [steps, kernels] :
+       {std::pair{"(sum(erf(J @ x / sqrt(2))) - sum(erf(B @ x / sqrt(2))) - z / 4)**2 / 2",
+                  "kernels erf erf"},
+        {"(sum(relu(J @ x)) - sum(relu(B @ x)) - z / 4)**2 / 2", "kernels relu relu"},
+        {"(sum(J @ x) + sum(gelu(J @ x)) - sum(sign(B @ x)))**2 / 2", "kernels erf erf"},
+        {"(sum(erf(J @ x)) - sum((B @ x)**3))**2 / 8", "kernels erf erf"},
+        {"sum(relu(-sign(B @ x) * (J @ x)))", "kernels relu"}}) {
+    loss.loss = {{"loss", steps}};
+    CHECK(no_gradient(loss).empty());
+    CHECK_THAT(model_of_loss(loss)->row("flow").info.cost, Catch::Contains(kernels));
+    check_field(loss, step);
   }
 }
 
@@ -216,7 +248,7 @@ TEST_CASE("a sampled loss has its standard error", "[learning]") {
                         .paper = "",
                         .draws = {{"x", "normal(2, var=4)"}, {"b", "bernoulli(0.5)"}},
                         .states = {{.name = "w"}},
-                        .loss = {{"loss", "abs(w - x[0])**2 / 2 + (w - b)**2"}},
+                        .loss = {{"loss", "sqrt((w - x[0])**2)**2 / 2 + (w - b)**2"}},
                         .samples = 5000};
   const auto rung = rung_of(loss);
   const Vector<double> x{{1}};
