@@ -700,6 +700,11 @@ Statement statement_of(const TheoryFile& file, const StatementText& text) {
   if (text.relation == Relation::equal) {
     std::vector<Mistake> by_program = mistakes_by_program(*sheet);
     equals = remove_equals(*sheet, by_program);
+    if (by_program.empty() && text.predict.kind == Kind::formula) {
+      Mistake larger{.name = "predict: a tenth more", .what = "by program", .predict = text.predict};
+      larger.predict->formula = fmt::format("1.1 * ({})", text.predict.formula);
+      by_program.push_back(std::move(larger));
+    }
     for (Mistake& mistake : by_program) sheet->mistakes.push_back(std::move(mistake));
   }
   if (sheet->mistakes.empty()) {
