@@ -359,8 +359,9 @@ std::vector<LandscapeCritical> critical_points(const Plane& plane, const Paramet
   std::vector<LandscapeCritical> found;
   for (int k = 0; k < starts * starts; ++k) {
     throw_if_stopped();
-    double x = low[0] + width[0] * (k % starts) / (starts - 1);
-    double y = low[1] + width[1] * (k / starts) / (starts - 1);
+    const int column = k % starts, row = k / starts;
+    double x = low[0] + width[0] * column / (starts - 1);
+    double y = low[1] + width[1] * row / (starts - 1);
     bool done = false;
     for (int i = 0; i < most_steps && !done; ++i) {
       const auto [dx, dy] = newton_step(derivatives.at(x, y));

@@ -222,6 +222,12 @@ class Theory:
         return call(self._words("compare", [rung] if other is None else [rung, other], options),
                     Comparison, instance=self.instance, tables=tables, texts=texts, progress=progress)
 
+    def _patterns(self, command: str, statements: Sequence[str]) -> list[str]:
+        """Ids or globs of statements of this theory, after its file if it has one."""
+        patterns = [s if s.startswith(self.name + ".") else f"{self.name}.{s}"
+                    for s in check_names(command, statements)]
+        return [self.model_word, *patterns] if self.is_file else patterns
+
     def verify(self, *statements: str, set: Union[Mapping[str, Number], Sequence[str], None] = None,
                seeds: Optional[int] = None, seed: Optional[int] = None, data: Optional[Path] = None,
                full: bool = False, jobs: Optional[int] = None, progress: Progress = None,
@@ -233,9 +239,7 @@ class Theory:
         A statement that is violated is a verdict, no exception.
         """
         options = _chosen(locals(), "statements")
-        patterns = [s if s.startswith(self.name + ".") else f"{self.name}.{s}"
-                    for s in check_names("verify", statements or ("*",))]
-        return _verify(patterns, self.instance, progress, options)
+        return _verify(self._patterns("verify", statements or ("*",)), self.instance, progress, options, self.texts)
 
     def falsify(self, *statements: str, seconds: Number = None, evaluations: Optional[int] = None,
                 control: Optional[str] = None, controls: bool = False, seed: Optional[int] = None,
@@ -245,9 +249,7 @@ class Theory:
         evaluations bound each search, control="NAME" or controls=True search against wrong versions. The
         space searched is that of the knobs; the instance of this object plays no part in it."""
         options = _chosen(locals(), "statements")
-        patterns = [s if s.startswith(self.name + ".") else f"{self.name}.{s}"
-                    for s in check_names("falsify", statements)]
-        return _falsify(patterns, progress, options)
+        return _falsify(self._patterns("falsify", statements), progress, options, self.texts)
 
     def landscape(self, name: Optional[str] = None, *, value: Optional[str] = None, grid: Optional[int] = None,
                   at: Optional[Sequence[Any]] = None, alpha: Numbers = None, beta: Numbers = None,
@@ -340,9 +342,9 @@ class Observer:
 
 
 def _verify(patterns: Sequence[str], instance: Instance, progress: Progress,
-            options: Mapping[str, Any]) -> Verdicts:
+            options: Mapping[str, Any], texts: Optional[Mapping[str, str]] = None) -> Verdicts:
     return call(["verify", *check_names("verify", patterns), *words_of(options)], Verdicts, instance=instance,
-                progress=progress)
+                texts=texts, progress=progress)
 
 
 def verify(*patterns: str, instance: Instance = None,
@@ -363,8 +365,10 @@ def falsify(*patterns: str, seconds: Number = None, evaluations: Optional[int] =
     return _falsify(patterns, progress, _chosen(locals(), "patterns"))
 
 
-def _falsify(patterns: Sequence[str], progress: Progress, options: Mapping[str, Any]) -> Searches:
-    return call(["falsify", *check_names("falsify", patterns), *words_of(options)], Searches, progress=progress)
+def _falsify(patterns: Sequence[str], progress: Progress, options: Mapping[str, Any],
+             texts: Optional[Mapping[str, str]] = None) -> Searches:
+    return call(["falsify", *check_names("falsify", patterns), *words_of(options)], Searches, texts=texts,
+                progress=progress)
 
 
 def command(*words: str, progress: Progress = None) -> Result:
