@@ -286,7 +286,7 @@ TEST_CASE("file statements: commands that take statements take a file",
   using namespace command_line;
   const std::string file = places::sources() + "/theorems/files/edge.toml";
   const std::vector<std::pair<std::string, std::string>> cases{
-      {"verify " + file + " -q", "2 hold, 0 violated"},
+      {"verify " + file + " -q", "4 hold, 0 violated"},
       {"verify " + file + " edge.gd --details -q", "limit of s on pair"},
       {"verify " + file + " edge.flow --set x0=1 -q", "1 hold"},
       {"falsify " + file + " edge.gd --seconds 0.3 -q", "not falsified"},
