@@ -129,7 +129,7 @@ void over_panels(const Numbers& ends, double longest,
 
 // Over z of two entries, in polar coordinates; kinks are on lines through 0 across these vectors.
 void integrate_plane(Quadrature& to, const std::vector<Numbers>& across) {
-  constexpr double pi = std::numbers::pi, far = 12, longest = 4;
+  constexpr double pi = std::numbers::pi, far = 12, longest = 2.4, widest = 0.7;
   Numbers angles{0, 2 * pi};
   for (const Numbers& w : across) {
     if (w[0] == 0 && w[1] == 0) continue;
@@ -139,7 +139,7 @@ void integrate_plane(Quadrature& to, const std::vector<Numbers>& across) {
     }
   }
   std::sort(angles.begin(), angles.end());
-  over_panels(angles, 1, [&](double angle, double width) {
+  over_panels(angles, widest, [&](double angle, double width) {
     over_panels({0, far}, longest, [&](double r, double length) {
       to.add(width * length * r * std::exp(-r * r / 2) / (2 * pi),
              {r * std::cos(angle), r * std::sin(angle)});
