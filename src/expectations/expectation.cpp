@@ -44,7 +44,7 @@ double pairings_of(const Term& term) {
 }
 
 // All pairs of the first draw of the variable of least degree.
-void add_pairs(const Term& term, TermSum& to) {
+void add_pairs(const Term& term, const std::vector<NormalDraw>& normals, TermSum& to) {
   const std::map<std::size_t, std::size_t> degrees = degrees_of(term);
   const auto least =
       std::min_element(degrees.begin(), degrees.end(),
@@ -52,6 +52,9 @@ void add_pairs(const Term& term, TermSum& to) {
   const auto is_of_it = [&](const Factor& factor) {
     return factor.kind == FactorKind::draw && factor.array.place == least->first;
   };
+  const auto draw = std::find_if(normals.begin(), normals.end(), [&](const NormalDraw& normal) {
+    return normal.variable.place == least->first;
+  });
   const auto first = std::find_if(term.factors.begin(), term.factors.end(), is_of_it);
   for (auto partner = std::next(first); partner != term.factors.end(); ++partner) {
     if (!is_of_it(*partner)) continue;
@@ -59,7 +62,12 @@ void add_pairs(const Term& term, TermSum& to) {
     paired.factors.erase(paired.factors.begin() + (partner - term.factors.begin()));
     paired.factors.erase(paired.factors.begin() + (first - term.factors.begin()));
     std::vector<std::pair<Label, Label>> pairs;
-    for (std::size_t axis = 0; axis < first->labels.size(); ++axis)
+    const std::size_t axes = first->labels.size() - (draw->covariance ? 1 : 0);
+    if (draw->covariance)
+      paired.factors.push_back({.array = *draw->covariance,
+                                .labels = {first->labels[axes], partner->labels[axes]},
+                                .symmetric = true});
+    for (std::size_t axis = 0; axis < axes; ++axis)
       pairs.emplace_back(first->labels[axis], partner->labels[axis]);
     for (std::size_t k = 0; k < pairs.size(); ++k) {
       const auto [kept, gone] = pairs[k];
@@ -76,12 +84,18 @@ void add_pairs(const Term& term, TermSum& to) {
 }  // namespace
 }  // namespace expectation_cpp
 
-Expectation expectation(const formulas::Array& formula,
-                        const std::vector<formulas::Array>& normals) {
+Expectation expectation(const formulas::Array& formula, const std::vector<NormalDraw>& normals) {
   using namespace expectation_cpp;
   Expectation result;
   try {
-    const Polynomial polynomial = collected(NormalForm(normals).of(formula), *formula.graph);
+    std::vector<Array> variables;
+    for (const NormalDraw& normal : normals) variables.push_back(normal.variable);
+    NormalForm form(variables);
+    for (const NormalDraw& normal : normals) {
+      if (normal.covariance && form.drawn(*normal.covariance))
+        throw NotHandled("a covariance depends on normal draws");
+    }
+    const Polynomial polynomial = collected(form.of(formula), *formula.graph);
     std::map<std::size_t, TermSum> by_degree;
     for (const Term& term : polynomial.terms) {
       const double pairings = pairings_of(term);
@@ -97,7 +111,7 @@ Expectation expectation(const formulas::Array& formula,
       for (const Term& term : highest.mapped().terms()) {
         if (++states > most_states)
           throw NotHandled(fmt::format("its expectation has more than {} terms", most_states));
-        add_pairs(term, by_degree[highest.key() - 2]);
+        add_pairs(term, normals, by_degree[highest.key() - 2]);
       }
     }
     const std::vector<Term> terms = by_degree.empty() ? std::vector<Term>{} : by_degree[0].terms();

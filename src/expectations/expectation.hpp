@@ -6,6 +6,7 @@
 /// deltas make labels one, closed loops give extents. Terms that are equal after a step are one term, so the steps
 /// are those between different terms, far fewer than pairings. What is left are einsum terms without draws, for any
 /// extents, whose derivatives are those of the formula that is given back.
+/// Of a draw with a covariance the delta of the last axis is this matrix.
 ///
 /// Variances enter as atoms, sqrt(var) * z, and their roots are taken together, so that rationals stay rational.
 
@@ -17,6 +18,13 @@
 
 namespace popgrad::expectations {
 
+/// A variable whose entries are normal with mean 0. Without a covariance they are independent, of variance 1; else
+/// vectors along its last axis have this covariance matrix, and are independent.
+struct NormalDraw {
+  formulas::Array variable;
+  std::optional<formulas::Array> covariance{};  ///< symmetric; without normal draws
+};
+
 struct Expectation {
   std::optional<formulas::Array> mean;  ///< none: `why`
   std::string why;
@@ -27,9 +35,8 @@ struct Expectation {
 /// Above this many pairings nothing is computed.
 inline constexpr double most_pairings = 1e6;
 
-/// Over variables with independent standard normal entries; other variables are held. Cost: that of the distinct
+/// Over these draws; other variables are held. Cost: that of the distinct
 /// terms, at most one thousandth of a second each for up to a dozen factors.
-Expectation expectation(const formulas::Array& formula,
-                        const std::vector<formulas::Array>& normals);
+Expectation expectation(const formulas::Array& formula, const std::vector<NormalDraw>& normals);
 
 }  // namespace popgrad::expectations

@@ -21,12 +21,13 @@ class NormalForm {
   explicit NormalForm(const std::vector<Array>& draws);
   /// Throws NotHandled.
   const Polynomial& of(const Array& array);
+  /// Whether the array depends on a draw.
+  [[nodiscard]] bool drawn(const Array& array);
 
  private:
   Polynomial made(const Array& array);
   Polynomial power_of(const Array& array);
   Polynomial einsum_of(const Array& array);
-  [[nodiscard]] bool drawn(const Array& array);
 
   std::vector<Array> draws_;
   std::map<std::size_t, bool> drawn_;

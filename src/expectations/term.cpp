@@ -35,7 +35,7 @@ class Ordering {
       const Factor& factor = term.factors[k];
       Node node{.kind = {static_cast<long>(factor.kind), static_cast<long>(factor.array.place)},
                 .labels = {},
-                .unordered = factor.kind == FactorKind::hole};
+                .unordered = factor.symmetric || factor.kind == FactorKind::hole};
       for (const Label label : factor.labels) {
         const auto inner = place.find(label);
         node.labels.push_back(inner == place.end() ? -1 - fixed.at(label)

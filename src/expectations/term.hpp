@@ -35,6 +35,7 @@ struct Factor {
   Array array;
   std::vector<Label> labels;  ///< of its axes
   FactorKind kind = FactorKind::atom;
+  bool symmetric = false;  ///< in its labels
 };
 
 struct Term {

@@ -23,16 +23,16 @@ struct OverNormals {
 };
 
 OverNormals over_normals(const Array& part, const std::vector<Draw>& read) {
-  std::vector<Array> normals;
+  std::vector<expectations::NormalDraw> normals;
   for (const Draw& draw : read) {
     if (draw.is_finite()) continue;
     if (draw.law != Law::normal)
       return {std::nullopt, "draw " + draw.name() + " is neither normal nor of a finite law"};
-    normals.push_back(draw.variable);
+    normals.push_back({draw.variable});
   }
   for (const Draw& draw : read) {
-    for (const Array& normal : normals) {
-      if (draw.probabilities && reads(*draw.probabilities, normal))
+    for (const expectations::NormalDraw& normal : normals) {
+      if (draw.probabilities && reads(*draw.probabilities, normal.variable))
         return {std::nullopt, "the law of draw " + draw.name() + " depends on a normal one"};
     }
   }

@@ -23,12 +23,13 @@ using namespace popgrad;
 using namespace popgrad::formulas;
 using expectations::expectation;
 using expectations::Expectation;
+using expectations::NormalDraw;
 
 // Formulas of variables with numbers and of standard normal draws.
 struct Example {
   Graph graph;
   Scope scope{};
-  std::vector<Array> draws{};
+  std::vector<NormalDraw> draws{};
   std::map<std::string, std::vector<Rational>> numbers{};
 
   void size(const std::string& name, Index value) { scope.emplace(name, graph.size(name, value)); }
@@ -42,9 +43,12 @@ struct Example {
     numbers[name] = values;
     return scope.emplace(name, graph.variable(name, shape_of(extents))).first->second;
   }
-  void draw(const std::string& name, const std::vector<Index>& extents) {
-    draws.push_back(graph.variable(name, shape_of(extents)));
-    scope.emplace(name, draws.back());
+  void draw(const std::string& name, const std::vector<Index>& extents,
+            const std::string& covariance = "") {
+    NormalDraw made{graph.variable(name, shape_of(extents))};
+    if (!covariance.empty()) made.covariance = array(covariance);
+    scope.emplace(name, made.variable);
+    draws.push_back(made);
   }
   void step(const std::string& name, const std::string& formula) {
     scope.emplace(name, array(formula));
@@ -57,8 +61,10 @@ struct Example {
     const Expectation found = expectation(array(formula), draws);
     INFO(formula << ": " << found.why);
     REQUIRE(found.mean);
-    for (const Array& draw : draws)
-      CHECK((draw.place > found.mean->place || !needed_for({*found.mean})[draw.place]));
+    for (const NormalDraw& draw : draws) {
+      const std::size_t place = draw.variable.place;
+      CHECK((place > found.mean->place || !needed_for({*found.mean})[place]));
+    }
     return *found.mean;
   }
   template <class T>
@@ -178,6 +184,31 @@ TEST_CASE("a whole layer of linear attention with the query in its sums", "[expe
     const Rational u(2, 3);
     CHECK(loss_at(n, 2, p, r, u, U) == closed(n, 2, p, r, u, U));
   }
+}
+
+TEST_CASE("draws with a covariance are those of its root", "[expectations]") {
+  Example test;
+  test.variable("A", {2, 2}, {1, 0, {2, 5}, {7, 10}});
+  test.variable("w", {2}, {{3, 10}, {-1, 2}});
+  test.variable("v", {2}, {1, {1, 4}});
+  test.variable("U", {2, 2}, {{1, 2}, -1, {1, 3}, 2});
+  test.step("S", "A @ A.T");
+  test.draw("x", {2}, "S");
+  test.draw("X", {3, 2}, "S");
+  test.draw("z", {2});
+  test.draw("Z", {3, 2});
+  const auto check_equal = [&](const std::string& own, const std::string& rooted) {
+    INFO(own);
+    CHECK(test.value(own) == test.value(rooted));
+  };
+  check_equal("((w @ x)**2 - (v @ x)**2 - z[0])**2", "((w @ A @ z)**2 - (v @ A @ z)**2 - z[1])**2");
+  check_equal("sum((X @ U @ X.T)**2)", "sum((Z @ A.T @ U @ A @ Z.T)**2)");
+  check_equal("sum((X @ x)**2 * (X @ w)**2)", "sum((Z @ A.T @ A @ z)**2 * (Z @ A.T @ w)**2)");
+  // w S v and v S w are one term.
+  CHECK(expectation(test.array("(w @ x) * (v @ x) + 2 * (v @ x) * (w @ x)"), test.draws).terms ==
+        1);
+  test.draw("y", {2}, "outer(x, x)");
+  CHECK(expectation(test.array("w @ y"), test.draws).why.find("covariance") != std::string::npos);
 }
 
 TEST_CASE("labels of the factors of a power are their own", "[expectations]") {
