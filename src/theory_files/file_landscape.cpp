@@ -42,7 +42,7 @@ template <class T>
 class PlaneLoss {
  public:
   PlaneLoss(const SampleLoss& loss, const FileLandscape& written, const Parameters& p)
-      : flow_(learning::loss_instance(loss, p, 1)), arrays_(loss, p), axes_(&written.axes) {
+      : flow_(learning::loss_instance(loss, p, 1)), arrays_(loss, p, 1), axes_(&written.axes) {
     std::vector<formulas::Array> starts;
     for (const learning::StateArray& s : arrays_.states) starts.push_back(s.start);
     // Starts that are drawn or read no coordinate stay as they are.

@@ -22,7 +22,7 @@ namespace {
 using Kind = TomlNode::Kind;
 
 // Sections that no command reads yet.
-const std::vector<std::string> later_sections{"statement", "figure", "law"};
+const std::vector<std::string> later_sections{"statement", "figure"};
 
 std::string name_of(Kind kind) {
   switch (kind) {
@@ -60,6 +60,7 @@ class FileReader {
     add_formulas(root, "constants", "constant", made_.loss.constants);
     add_formulas(root, "fixed", "fixed", made_.loss.fixed);
     add_formulas(root, "draw", "draw", made_.loss.draws);
+    each(root, "law", [&](const TomlNode& e, const std::string& at) { add_law(e, at); });
     each(root, "state", [&](const TomlNode& e, const std::string& at) {
       made_.loss.states.push_back(state(e, at, "state " + e.key));
     });
@@ -281,6 +282,14 @@ class FileReader {
     }
   }
 
+  // "" is the shape of a number.
+  std::string shape_in(const TomlNode& node, const std::string& entry) const {
+    const std::string shape = text(node, "shape", entry);
+    return node.find("shape") != nullptr && shape.find_first_not_of(' ') == std::string::npos
+               ? "()"
+               : shape;
+  }
+
   void add_parameter(const TomlNode& node, const std::string& entry) {
     LossParameter p{.name = node.key};
     const std::string learned = "parameter " + node.key;
@@ -289,7 +298,7 @@ class FileReader {
       check_keys(node, entry, {"value", "data", "array", "shape", "meaning", "require"});
       value = node.find("value");
       p.meaning = text(node, "meaning", entry);
-      p.shape = text(node, "shape", entry);
+      p.shape = shape_in(node, entry);
       if (const TomlNode* file = node.find("data")) {
         if (value != nullptr) refuse(*file, entry, "has a value and data; leave one out");
         p.value = data(*file, node, entry);
@@ -301,8 +310,9 @@ class FileReader {
         const std::string rule = text(node, "require", entry);
         if (const std::optional<Range> range = range_of(rule, {})) {
           p.range = *range;
-        } else if (rule == "positive_definite") {
+        } else if (rule == "positive_definite" || rule.find_first_of("<>=") != std::string::npos) {
           p.require = rule;
+          made_.places.insert_or_assign(learned + " require", PlacedFormula{entry, *require});
         } else {
           refuse(*require, entry,
                  "must be \"positive_definite\" or a bound such as \"> 0\" or \">= 0 and <= 1\"");
@@ -356,6 +366,17 @@ class FileReader {
     return formula(*own, entry, learned);
   }
 
+  void add_law(const TomlNode& node, const std::string& entry) {
+    require_kind(node, entry, Kind::table);
+    LossLaw law{.name = node.key};
+    made_.places.insert_or_assign("law " + node.key, PlacedFormula{entry, node});
+    for (const TomlNode& e : node.parts) {
+      law.draws.push_back({e.key, formula(e, fmt::format("{}.{}", entry, e.key),
+                                          fmt::format("law {} {}", node.key, e.key))});
+    }
+    made_.loss.laws.push_back(std::move(law));
+  }
+
   void add_invariant(const TomlNode& node, const std::string& entry) {
     LossInvariant invariant{.name = node.key, .formula = {}};
     invariant.formula =
@@ -372,7 +393,7 @@ class FileReader {
     }
     check_keys(node, entry, {"start", "shape", "meaning"});
     if (const TomlNode* start = node.find("start")) s.start = formula(*start, entry, learned);
-    s.shape = text(node, "shape", entry);
+    s.shape = shape_in(node, entry);
     made_.places.try_emplace(learned, PlacedFormula{entry, node});
     return s;
   }
@@ -416,8 +437,19 @@ class FileReader {
                {"of", "state", "map", "lift", "flow", "step", "closed", "time", "domain", "assumes",
                 "meaning"});
     LossRung rung{.name = node.key};
+    const TomlNode* of = node.find("of");
+    const bool has_law = node.find("flow") != nullptr || node.find("step") != nullptr ||
+                         node.find("closed") != nullptr;
+    const bool of_unread =
+        of != nullptr && of->is(Kind::text) &&
+        std::ranges::find(made_.unread, "rung." + of->text) != made_.unread.end();
+    // Laws that are derived from a map only, and what stands on these.
+    if (of_unread || (!has_law && node.find("map") != nullptr && node.find("lift") == nullptr)) {
+      made_.unread.push_back(entry);
+      return;
+    }
     made_.places.insert_or_assign("rung " + node.key, PlacedFormula{entry, node});
-    if (node.find("of") != nullptr) rung.of = text(node, "of", entry);
+    if (of != nullptr) rung.of = text(node, "of", entry);
     rung.assumes = text(node, "assumes", entry);
     rung.meaning = text(node, "meaning", entry);
     const auto add = [&](const char* part, std::vector<NamedFormula>& to) {

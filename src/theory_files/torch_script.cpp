@@ -79,6 +79,7 @@ const std::map<std::string, std::string, std::less<>>& definitions() {
         {"inv", "inv = torch.linalg.inv"},
         {"solve", "solve = torch.linalg.solve"},
         {"eigvalsh", "eigvalsh = torch.linalg.eigvalsh"},
+        {"cholesky", "cholesky = torch.linalg.cholesky"},
         {"stop_gradient", "def stop_gradient(x):\n    return tensor(x).detach()"},
         {"softplus", "def softplus(x):\n    return torch.logaddexp(tensor(x), torch.zeros(()))"},
         {"gelu", "def gelu(x):\n    return torch.nn.functional.gelu(tensor(x))"},
@@ -102,7 +103,7 @@ std::string plain_name(const std::string& text) {
 class ScriptWriter {
  public:
   ScriptWriter(const SampleLoss& loss, const Parameters& given, std::uint64_t seed)
-      : loss_(loss), given_(given), arrays_(loss, given), start_(loss, given, seed) {
+      : loss_(loss), given_(given), arrays_(loss, given, seed), start_(loss, given, seed) {
     static const std::set<std::string, std::less<>> own{
         "torch",      "csv",          "argparse",    "itertools", "tensor",
         "draw_batch", "drawn",        "random",      "mean_loss", "each_loss",
@@ -249,8 +250,12 @@ class ScriptWriter {
     const learning::ExpectedLoss expected(arrays_, loss_);
     std::vector<formulas::NamedArray> outputs;
     if (!expected.sampled) outputs.push_back({"loss", expected.summed});
-    for (const learning::ObservableArray& o : arrays_.observables)
-      outputs.push_back({o.name, o.array});
+    for (const learning::ObservableArray& o : expected.observables.shown) {
+      const bool sampled = std::ranges::any_of(expected.observables.sampled, [&](const auto& s) {
+        return learning::reads(o.array, s.variable);
+      });
+      if (!sampled) outputs.push_back({o.name, o.array});
+    }
     if (outputs.empty()) {
       throw InputError(fmt::format(
           "{}: the expected loss is sampled, so that nothing is left to log; add observables",
@@ -376,10 +381,6 @@ def tensor(x):
 }  // namespace torch_script_cpp
 
 std::string torch_script(const SampleLoss& loss, const Parameters& given, std::uint64_t seed) {
-  if (!loss.fixed.empty()) {
-    throw InputError(
-        fmt::format("{}: [fixed] is drawn by popgrad only and cannot be exported", loss.name));
-  }
   return torch_script_cpp::ScriptWriter(loss, given, seed).script();
 }
 
