@@ -114,7 +114,6 @@ TEST_CASE("committee: teacher and start are the same for all rungs", "[theory_fi
                                                 "statement.escape"});
   file.loss.sizes.at(0).value = 8;
   file.loss.samples = 500;
-  file.gives_samples = true;
   const Theory theory = theory_of(file);
   const auto first_row = [&](const std::string& name, std::uint64_t seed) {
     const AnyRung<double> rung = theory.model->rung(name, Parameters("committee"), seed);
