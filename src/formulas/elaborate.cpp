@@ -151,7 +151,11 @@ Array diag(const Call& call) {
         to_text(a.shape())));
   }
   if (call.count() == 1) return diagonal_matrix(a, a.shape()[0], a.shape()[0]);
-  return diagonal_matrix(a, call.dimension(1), call.dimension(2));
+  const Dimension rows = call.dimension(1), columns = call.dimension(2), count = a.shape()[0];
+  if (count.extent >= std::min(rows.extent, columns.extent))
+    return diagonal_matrix(a, rows, columns);
+  // The rest of a longer diagonal is 0.
+  return embed(diagonal_matrix(a, count, count), {{0, 1, count}, {0, 1, count}}, {rows, columns});
 }
 
 Array column(const Array& a) { return keep_axes(a, a.rank(), 1); }
