@@ -30,7 +30,7 @@ do for [kind in 'svg png pdf'] {
   plot name.'.csv' every ::1 using 1:(shown($3)):(shown($5)) with filledcurves linecolor rgb sky fillstyle transparent solid 0.35 title 'half of the instances', \
        name.'.csv' every ::1 using 1:(shown($4)) with linespoints linetype 1 pointtype 7 pointsize 0.5 title 'median', \
        1 with lines linecolor rgb grey dashtype 2 notitle
-  if (spacing eq 'logarithmic') { unset logscale x; set format x }
+  if (spacing eq 'logarithmic') { unset logscale x; set format x '%h' }
   unset multiplot
   unset output
 }

@@ -24,8 +24,9 @@ do for [kind in 'svg png pdf'] {
   set grid ytics linecolor rgb '#dddddd' linewidth 0.5
   set ytics noenhanced
   set key at screen 0.97, screen (below-0.36)/height top right maxrows lines_of_key font ',6' spacing 0.95*line samplen 1 width -1
-  # The first plot only names the rows.
+  # The first plot only names the rows, the next ones make room at the left for the marks of the least.
   plot name.'.csv' every ::1 using (1):1:ytic(2) with points pointsize 0 notitle, \
+       for [c=1:count] '' every ::1 using (column(2+c)/3):1 with points pointtype -1 notitle, \
        for [c=1:count] name.'.csv' every ::1 using (column(2+c)):($1+(c-0.5*(count+1))*0.7/count) with points linetype c pointtype (5+2*((c-1)%5)) pointsize 0.6 title word(observables, c)
   unset output
 }

@@ -41,7 +41,7 @@ do for [kind in 'svg png pdf'] {
     if (c == 1 && number > 1) { set key at screen 0.5, screen 1-0.03/height center top vertical maxrows int(rows_of_key) reverse Left samplen 1.5 } else { unset key }
     # Wide lines first and dashes on top, so that curves that coincide are seen.
     plot for [s=1:number] name.'.csv' every ::1 using 1:(above(column(curve(c,s)+1), least)-base):(above(column(curve(c,s)+2), least)-base) with filledcurves linetype s fillstyle transparent solid 0.25 noborder notitle, \
-         for [s=1:number] '' every ::1 using 1:(column(curve(c,s))-base) with linespoints linetype s dashtype 1+(s-1)%5 linewidth (s < number && s == 1 ? 1.8 : 1.2) pointtype (s == 1 ? 7 : 6) pointsize (marks eq '1' ? 0.5 : 0) title word(sides, s)
+         for [s=1:number] '' every ::1 using 1:(column(curve(c,s))-base) with linespoints linetype s dashtype 1+(s-1)%5 linewidth (s < number && s == 1 ? 1.8 : 1.2) pointtype (s == 1 ? 7 : 4+2*((s-2)%5)) pointsize (marks eq '1' ? (s == 1 ? 0.4 : 0.6) : 0) title word(sides, s)
     unset label 1
   }
   unset multiplot

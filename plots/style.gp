@@ -16,6 +16,7 @@ set linetype cycle 7
 set border 3 linewidth 0.5
 set tics nomirror out scale 0.5
 set xtics offset 0,0.3
+set format x '%h'  # the usual '% h' has a blank in front, which moves the number off its mark
 set key samplen 2
 # 96 dots an inch on a screen, 72 points on paper, 300 dots an inch in the PNG. The pdfcairo terminal
 # makes text 4/3 as large as it is asked to. The svg terminal reckons with lines half as high again and

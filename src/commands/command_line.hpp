@@ -1,7 +1,7 @@
 #pragma once
 /// The parser of the command line: commands, their options, help and errors.
 ///
-/// CLI11 is behind it, in command_line.cpp alone: its headers take longer to compile than a command
+/// CLI11 is behind it, only in command_line.cpp: its headers take longer to compile than a command
 /// does.
 
 #include <cstddef>

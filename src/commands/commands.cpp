@@ -183,7 +183,7 @@ bool is_shared(const Invocation& call) {
   return !call.words.empty() && (call.words[0] == "sweep" || call.words[0] == "run");
 }
 
-// A process beside the first: it computes what that one gives out, and the first says what there is
+// A process other than the first: it computes what that one gives out, and the first says what there is
 // to say.
 int help(const Invocation& call) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),

@@ -53,7 +53,7 @@ std::set<std::string> option_names(const Invocation& call);
 std::string command_line(const Invocation& call);
 
 /// Parses and answers: the exit status. Throws UsageError with its whole line, InputError (a
-/// std::invalid_argument) for bad input, and whatever a computation throws.
+/// std::invalid_argument) for bad input, and what a computation throws.
 int carry_out(const Invocation& call);
 
 /// The same for a program: errors become lines on standard error and exit statuses.

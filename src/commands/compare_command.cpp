@@ -233,7 +233,8 @@ Action add_compare(CommandLine& app, const Invocation& call) {
   command->add_option("second", options->second, "another rung (or --with FILE)");
   using enum OptionGroup;
   options->common = add_common_options(
-      *command, call, {law, seed, clock, runs, save, save_at, solver, jobs, events, output, quiet});
+      *command, call,
+      {law, seed, clock, runs, save, save_at, solver, jobs, events, sampled, output, quiet});
   command
       ->add_list("--with", options->with,
                  "recorded runs: CSV, TSV, JSON lines (also .gz) or .npz, several by commas")
@@ -273,10 +274,6 @@ Action add_compare(CommandLine& app, const Invocation& call) {
       "--fresh-starts", options->fresh_starts,
       "draw the start of every run of the ensemble anew, for recorded runs with random starts");
   command->add_flag(
-      "--averaged", options->averaged,
-      "the recorded batch_loss is its mean over the steps since the row before, in units of the "
-      "loss (at step 0 that of the first minibatch), as trainers log it");
-  command->add_flag(
       "--ensemble", options->ensemble,
       "judge by sampled runs (64, or --runs, which implies this) even where the law of a run "
       "is predicted");
@@ -296,8 +293,9 @@ Action add_compare(CommandLine& app, const Invocation& call) {
     if (options->second.empty() == options->with.empty()) {
       throw InputError("popgrad compare: give either a second rung or --with FILE");
     }
-    if (options->averaged && (options->with.empty() || options->clock.empty())) {
-      throw InputError("popgrad compare: --averaged is of recorded runs: give --with and --clock");
+    if (options->with.empty() || options->clock.empty()) {
+      refuse_options(*command, {"--averaged", "--held-out", "--smoothed"},
+                     "is of recorded runs that are judged: give --with and --clock");
     }
     return options->with.empty() ? compare_rungs(*command, *options, call)
                                  : compare_with_recorded(*command, *options, call);

@@ -22,7 +22,6 @@ struct CompareOptions {
   bool no_ladder = false;
   bool no_fit = false;
   bool fresh_starts = false;
-  bool averaged = false;  ///< batch_loss over the steps since the row before
   bool ensemble = false;  ///< of sampled runs, even where a prediction would do
 };
 

@@ -197,7 +197,8 @@ void draw_check(const Judging& j, const RunJudge& judge, const Trajectory<double
   const std::vector<RecordedRun>& recorded = judge.recorded();
   Drawing drawing = captioned_drawing(
       fmt::format("compare-{}-{}", j.model.name(), j.rung.name), "recorded-runs",
-      fmt::format("recorded runs against {} {}", j.model.name(), j.rung.name), command_line(call));
+      fmt::format("{} against {} {}", fmt::join(j.options.with, ", "), j.model.name(), j.rung.name),
+      caption_of_given(j.common, j.model));
   FigureTable csv;
   for (std::size_t k = 0; k < table.t.size(); ++k) {
     std::vector<Cell> row{{"t", table.t[k]}};
@@ -234,7 +235,7 @@ void draw_check(const Judging& j, const RunJudge& judge, const Trajectory<double
   drawing.files = {{drawing.name + ".csv", csv.text()}};
   drawing.command = command_line(call);
   drawing.seed = j.common.seed;
-  draw_and_tell(std::move(drawing), j.common.plot);
+  draw_and_report(std::move(drawing), j.common.plot);
 }
 
 // How the recorded runs were made has to be said: a default would be judged in its place.
@@ -281,20 +282,38 @@ void require_rate_of_clock(const std::vector<RecordedRun>& recorded, const std::
   }
 }
 
-// An average since the row before needs every row, and has no other column.
-void require_averages(const std::vector<RecordedRun>& recorded) {
-  for (const RecordedRun& run : recorded) {
-    const auto at = std::find(run.columns.begin(), run.columns.end(), batch_loss_column);
-    if (at == run.columns.end()) {
-      throw InputError(
-          "popgrad compare: --averaged is of the column batch_loss; give --map batch_loss=COLUMN");
-    }
-    const Gaps& gaps = run.gaps[static_cast<std::size_t>(at - run.columns.begin())];
-    if (gaps.missing > 0 && !gaps.diverged) {
-      throw InputError(
-          fmt::format("popgrad compare: --averaged: {} has {} rows without batch_loss; give only "
-                      "rows that have it, all of them",
-                      run.label, gaps.missing));
+// What averages are over needs every row; of columns of samples there have to be some.
+void require_sampled(const std::vector<RecordedRun>& recorded, const CommonOptions& options) {
+  struct Asked {
+    bool given;
+    const char* option;
+    std::vector<std::string> of;
+    bool over_rows;
+  };
+  for (const Asked& asked : std::vector<Asked>{
+           {options.averaged, "--averaged", {batch_loss_column, batch_accuracy_column}, true},
+           {options.smoothed > 0,
+            "--smoothed",
+            {loss_column, batch_loss_column, batch_accuracy_column},
+            true},
+           {options.held_out.has_value(), "--held-out", {loss_column}, false}}) {
+    if (!asked.given) continue;
+    for (const RecordedRun& run : recorded) {
+      bool any = false;
+      for (std::size_t c = 0; c < run.columns.size(); ++c) {
+        const std::string& column = run.columns[c];
+        if (std::find(asked.of.begin(), asked.of.end(), column) == asked.of.end()) continue;
+        any = true;
+        const Gaps& gaps = run.gaps[c];
+        if (!asked.over_rows || gaps.missing == 0 || gaps.diverged) continue;
+        throw InputError(
+            fmt::format("popgrad compare: {}: {} has {} rows without {}; give only rows that have "
+                        "it, all of them",
+                        asked.option, run.label, gaps.missing, column));
+      }
+      if (any) continue;
+      throw InputError(fmt::format("popgrad compare: {} is of the column {}; give --map {}=COLUMN",
+                                   asked.option, fmt::join(asked.of, " or "), asked.of.front()));
     }
   }
 }
@@ -342,7 +361,6 @@ JudgeRequest request_of(const Judging& j, const RungInfo& sampled,
   request.resolution = j.options.resolution;
   request.suspects = j.options.suspects;
   request.fresh_starts = j.options.fresh_starts;
-  request.averaged_batch_loss = j.options.averaged;
   request.ensemble = j.options.ensemble;
   request.fit = !j.options.no_fit;
   request.events = !j.common.no_events;
@@ -440,7 +458,12 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
   check_output(common.output);
   std::vector<std::string> columns = columns_of(
       model, info, gather_parameters(common, model, {info.name, sampled.name}), common.seed);
-  if (info.name == sampled.name) columns.emplace_back(batch_loss_column);
+  if (info.name == sampled.name) {
+    columns.emplace_back(batch_loss_column);
+    if (std::find(columns.begin(), columns.end(), "accuracy") != columns.end()) {
+      columns.emplace_back(batch_accuracy_column);
+    }
+  }
   const RecordedLayout layout = layout_of(options);
   RecordedFiles files = read_recorded_runs(options.with, layout, columns);
   const std::vector<std::string> notes = notes_of(files);
@@ -469,16 +492,14 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
     print_deviations(recorded, runs, options.clock.empty());
     return success;
   }
-  // Steps and batch say how the recorded run was made, whatever the rung is.
+  // Steps and batch say how the recorded run was made, for any rung.
   check_meaning(command, sampled);
   require_setting(common);
-  if (options.averaged) {
-    if (info.name != sampled.name) {
-      throw InputError(
-          fmt::format("popgrad compare: --averaged is of samples; judge by {}", sampled.name));
-    }
-    require_averages(recorded);
+  if (info.name != sampled.name) {
+    refuse_options(command, {"--averaged", "--held-out", "--smoothed"},
+                   fmt::format("is of samples; judge by {}", sampled.name));
   }
+  require_sampled(recorded, common);
   const double eta = from_text<double>(common.step_size);
   require_rate(recorded, eta, options.resolution);
   require_rate_of_clock(recorded, options.clock, eta, options.resolution);

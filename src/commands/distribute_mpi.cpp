@@ -1,4 +1,4 @@
-/// With MPI: the processes of an mpirun. Boost.MPI's headers are in this source alone.
+/// With MPI: the processes of an mpirun. Only this source includes Boost.MPI.
 
 #include <algorithm>
 #include <boost/mpi/communicator.hpp>

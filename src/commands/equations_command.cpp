@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
 #include "commands/exit_status.hpp"
 #include "commands/host.hpp"
 #include "commands/options.hpp"
 #include "commands/statement_choice.hpp"
-#include "popgrad/base/error.hpp"
 #include "popgrad/rungs/rung.hpp"
 
 namespace popgrad::cli {
@@ -32,6 +33,12 @@ std::string equation(const std::string& name, const Expression& x, const Express
   return fmt::format("{}' = {}", name, right);
 }
 
+void print_lines(const std::vector<std::string>& lines, Notation notation) {
+  if (notation == Notation::latex) fmt::print(standard_output(), "\\begin{{align}}\n");
+  for (const std::string& line : lines) fmt::print(standard_output(), "{}\n", line);
+  if (notation == Notation::latex) fmt::print(standard_output(), "\\end{{align}}\n");
+}
+
 }  // namespace
 
 Action add_equations(CommandLine& app, const Invocation& call) {
@@ -54,24 +61,18 @@ Action add_equations(CommandLine& app, const Invocation& call) {
     const RungInfo& info = find_rung(model, *rung_name);
     const Parameters parameters = gather_parameters(*common, model, info.name);
     if (const auto& written = find_theory(common->theories, common->model).written) {
-      if (notation == Notation::latex || notation == Notation::cpp) {
-        reject("popgrad equations", "--format", *format,
-               "is not there for theory files; give text or python, which are NumPy");
-      }
-      for (const std::string& line : written(info.name, parameters))
-        fmt::print(standard_output(), "{}\n", line);
+      print_lines(written(info.name, parameters, notation), notation);
       return success;
     }
     const AnyRung<Expression> rung = model.symbolic_rung(info.name, parameters);
     Vector<Expression> rate(rung.dimension);
     rung.field.value(rung.initial, rate, Expression(0));
-    if (notation == Notation::latex) fmt::print(standard_output(), "\\begin{{align}}\n");
+    std::vector<std::string> lines;
     for (Index i = 0; i < rung.dimension; ++i) {
-      fmt::print(standard_output(), "{}\n",
-                 equation(rung.state_names[static_cast<std::size_t>(i)], rung.initial[i], rate[i],
-                          notation));
+      lines.push_back(equation(rung.state_names[static_cast<std::size_t>(i)], rung.initial[i],
+                               rate[i], notation));
     }
-    if (notation == Notation::latex) fmt::print(standard_output(), "\\end{{align}}\n");
+    print_lines(lines, notation);
     return success;
   };
 }

@@ -9,6 +9,7 @@
 #include "commands/host.hpp"
 #include "commands/interrupt.hpp"
 #include "commands/options.hpp"
+#include "commands/progress.hpp"
 #include "io/atomic_file.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/stop.hpp"
@@ -108,6 +109,8 @@ Action add_figure(CommandLine& app, const Invocation& call) {
       }
       FigureRequest one = *request;
       one.name = name;
+      Progress bar("figure " + name, false);
+      one.progress = [&bar](double share) { bar.update(share); };
       try {
         for (const std::filesystem::path& path : make_figure(call.theories, one))
           fmt::print(standard_output(), "{}\n", path.string());

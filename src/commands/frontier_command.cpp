@@ -183,7 +183,7 @@ int execute(const FrontierOptions& o, const Invocation& call) {
           drawing.folder = o.output;
           for (const auto& path : draw(drawing)) table.note("  {}\n", path.string());
         }
-        if (!o.plot.empty()) draw_and_tell(std::move(drawing), o.plot);
+        if (!o.plot.empty()) draw_and_report(std::move(drawing), o.plot);
       } catch (const Failure& failure) {
         trouble = failure.what();
       }

@@ -31,7 +31,7 @@ struct Results {
 struct Host {
   std::FILE* output = stdout;
   std::FILE* errors = stderr;
-  /// Share done, what is done, and at which part of it; empty: told on standard error. Calls come from
+  /// Share done, what is done, and at which part of it; empty: printed on standard error. Calls come from
   /// any thread, one at a time.
   std::function<void(double, const std::string&, const std::string&)> progress;
   std::function<bool()> interrupted;  ///< empty: only by a signal

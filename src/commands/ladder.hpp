@@ -37,7 +37,9 @@ struct LadderCost {
 std::vector<LadderCost> ladder_costs(const CommonOptions& common, const Model& model,
                                      const Report& report);
 std::string ladder_table(const std::vector<LadderCost>& costs);
+/// `common`: as typed, for the caption.
 Drawing ladder_drawing(const std::vector<LadderCost>& costs, const Model& model,
-                       const std::filesystem::path& folder, const std::string& command);
+                       const CommonOptions& common, const std::filesystem::path& folder,
+                       const std::string& command);
 
 }  // namespace popgrad::cli

@@ -147,8 +147,8 @@ int execute(const LadderOptions& o, const Invocation& call) {
     if (!common.output.empty()) write_atomically(common.output, csv_of(costs));
   }
   if (!common.plot.empty()) {
-    Drawing drawing = ladder_drawing(costs, model, {}, command_line(call));
-    draw_and_tell(std::move(drawing), common.plot);
+    Drawing drawing = ladder_drawing(costs, model, common, {}, command_line(call));
+    draw_and_report(std::move(drawing), common.plot);
   }
   // A step that this instance does not have is printed as such.
   const auto failed = std::find_if(costs.begin(), costs.end(), [](const LadderCost& c) {
@@ -178,7 +178,7 @@ std::vector<LadderCost> ladder_costs(const CommonOptions& common, const Model& m
       break;
     } catch (const std::exception& error) {
       cost.refused = dynamic_cast<const std::invalid_argument*>(&error) != nullptr;
-      // A step that this instance does not have is told, and the others are still there.
+      // A step that this instance does not have is reported; the others are kept.
       cost.observables.clear();
       cost.failure = words_of(error);
     }
@@ -218,7 +218,8 @@ std::string ladder_table(const std::vector<LadderCost>& costs) {
 }
 
 Drawing ladder_drawing(const std::vector<LadderCost>& costs, const Model& model,
-                       const std::filesystem::path& folder, const std::string& command) {
+                       const CommonOptions& common, const std::filesystem::path& folder,
+                       const std::string& command) {
   // Observables by columns, steps by rows: relative distances.
   std::vector<std::string> names;
   for (const LadderCost& cost : costs) {
@@ -243,7 +244,8 @@ Drawing ladder_drawing(const std::vector<LadderCost>& costs, const Model& model,
   }
   Drawing drawing =
       captioned_drawing("ladder-" + model.name(), "ladder",
-                        fmt::format("{}: distance of neighbouring rungs", model.name()), command);
+                        fmt::format("{}: distance of neighbouring rungs", model.name()),
+                        caption_of_given(common, model));
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : " ") + panel_title(name);
   drawing.variables.emplace_back("observables", list);

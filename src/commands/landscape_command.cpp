@@ -13,6 +13,7 @@
 #include "commands/host.hpp"
 #include "commands/instance_file.hpp"
 #include "commands/interrupt.hpp"
+#include "commands/landscape_points.hpp"
 #include "commands/landscape_slice.hpp"
 #include "commands/options.hpp"
 #include "commands/progress.hpp"
@@ -28,6 +29,7 @@
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/evidence/landscape.hpp"
 #include "presenting/certificate.hpp"
+#include "presenting/drawing.hpp"
 #include "scalars/number_text.hpp"
 
 namespace popgrad::cli {
@@ -47,7 +49,8 @@ struct LandscapeOptions {
   std::array<std::string, 2> ranges;
   std::string tolerance = "1e-9";
   int grid = 0;
-  bool no_certificate = false;
+  bool no_certificate = false, critical = false;
+  std::string path;  ///< rung whose training is traced
   SliceOptions slice;
 };
 
@@ -206,7 +209,8 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
   const LossLandscape& landscape = *o.offered.landscape;
   const std::string& x_name = landscape.coordinates[0].name;
   const std::string& y_name = landscape.coordinates[1].name;
-  const LandscapeLoss made = landscape.at(p);
+  LandscapeLoss made = landscape.at(p);
+  if (made.caption.empty()) made.caption = caption_of(p.values(), {}, common.seed);
   const LandscapeBox box = box_of(o, made);
   if (!made.certify && o.points.empty() && o.grid == 0 && common.plot.empty()) {
     reject(popgrad_landscape, "model", common.model,
@@ -494,6 +498,12 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
   command->add_option("--tolerance", o->tolerance, Number{within(1e-15, 1), "1e-9"},
                       "width of the certified minimum");
   command->add_flag("--no-certificate", o->no_certificate, "only points and grid");
+  command->add_flag(
+      "--critical", o->critical,
+      "where the derivatives vanish, with counts of the directions of the whole state");
+  command->add_option(
+      "--path", o->path,
+      "points of the plane nearest to the training of this rung, for a theory file");
   command->add_option("--around", o->slice.around,
                       "slice the loss of the whole model around what this rung ends at");
   command->add_option("--slice", o->slice.directions, Whole{within(1, 2), "1"},
@@ -529,10 +539,20 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
       const Parameters p = gather_parameters(*o->common, model, o->slice.around);
       return slice_landscape(o->slice, *o->common, chosen, p, call);
     }
+    if (!o->path.empty() || o->critical) {
+      refuse_options(*command, {"--at", "--grid", "--tolerance", "--no-certificate", "--plot"},
+                     "does not go with --critical or --path; leave these out");
+    }
+    if (!o->path.empty()) {
+      refuse_options(*command, {"--critical"}, "does not go with --path; leave one out");
+      check_meaning(*command, find_rung(model, o->path));
+      const Parameters p = gather_parameters(*o->common, model, o->path);
+      return trace_path(o->path, *o->common, chosen, chosen.at(p), p, call);
+    }
     refuse_options(*command,
                    {"--t1", "--steps", "--eta", "--optimiser", "--momentum", "--batch", "--method",
                     "--rtol", "--atol"},
-                   "is for the training of --around RUNG; give that as well");
+                   "is for a training: give --around RUNG or --path RUNG as well");
     const std::vector<ParameterInfo> known = parameters_read(o->offered);
     Parameters p(model_name);
     if (!o->common->instance.empty()) {
@@ -542,6 +562,10 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
     p.check_names(known, "landscape");
     for (const ParameterInfo& info : chosen.parameters) {
       if (info.kind == "text") note_file(p.text(info.name, ""));
+    }
+    if (o->critical) {
+      const LandscapeLoss made = chosen.at(p);
+      return list_critical_points(*o->common, chosen, made, box_of(*o, made), call);
     }
     return look(*o, p, call);
   };

@@ -15,6 +15,7 @@
 #include "commands/surface.hpp"
 #include "io/atomic_file.hpp"
 #include "popgrad/base/error.hpp"
+#include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "runs/produce.hpp"
 
@@ -119,25 +120,27 @@ int slice_landscape(const SliceOptions& slice, const CommonOptions& common,
   const Vector<double> second = random_direction(whole.blocks, x, common.seed, 1);
   const std::vector<double> along =
       equally_spaced(-slice.span, slice.span, static_cast<std::size_t>(slice.points));
-  std::string csv = slice.directions == 2 ? "first,second,loss\n" : "first,loss\n";
+  FigureTable table(slice.directions == 2 ? std::vector<std::string>{"first", "second", "loss"}
+                                          : std::vector<std::string>{"first", "loss"});
   std::vector<double> losses;
   const std::size_t asked = slice.directions == 2 ? along.size() * along.size() : along.size();
   bool stopped = false;
   for (const double a : along) {
     if (slice.directions == 1) {
       losses.push_back(whole.loss(x + a * first));
-      csv += fmt::format("{},{}\n", to_text(a), to_text(losses.back()));
+      table.add("first", to_text(a), "loss", to_text(losses.back()));
     }
     for (const double b : along) {
       if (slice.directions == 1 || (stopped = interrupted())) break;
       losses.push_back(whole.loss(x + a * first + b * second));
-      csv += fmt::format("{},{},{}\n", to_text(a), to_text(b), to_text(losses.back()));
+      table.add("first", to_text(a), "second", to_text(b), "loss", to_text(losses.back()));
     }
     stopped = stopped || (losses.size() < asked && interrupted());
     if (stopped) break;
   }
   if (!stopped && !common.plot.empty())
-    draw_slice(slice, common, along, losses, caption_of(p.values(), {}, common.seed), call);
+    draw_slice(slice, common, along, losses, caption_of_given(common, model), call);
+  const std::string csv = table.text();
   if (call.results != nullptr) call.results->table = csv;
   if (common.output.empty() || common.output == "-") {
     fmt::print(standard_output(), "{}", csv);

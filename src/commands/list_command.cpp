@@ -52,7 +52,8 @@ Action add_list(CommandLine& app, const Invocation& call) {
   command->add_option("model", *model,
                       "of this model, or one statement by its id; without it, of all models");
   auto entry = std::make_shared<std::string>();
-  command->add_option("name", *entry, "of this rung, observable, parameter or figure of the model");
+  command->add_option("name", *entry,
+                      "of this rung, observable, parameter, figure or statement of the model");
   auto everything = std::make_shared<bool>(false);
   command->add_flag("--all", *everything, "with every cost, formula, hypothesis and knob");
   auto only_errata = std::make_shared<bool>(false);
@@ -83,6 +84,10 @@ Action add_list(CommandLine& app, const Invocation& call) {
       return success;
     }
     const Theories chosen = model->empty() ? theories : Theories(&find_theory(theories, *model), 1);
+    if (entry->starts_with(chosen.front().model->name() + ".")) {
+      list_statements(chosen, *entry);
+      return success;
+    }
     if (*only_errata) return list_errata(chosen, *json, results);
     if (*only_options) {
       const std::string text = declarations_json(app, chosen);

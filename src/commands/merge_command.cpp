@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr const char* popgrad_merge = "popgrad merge";
 constexpr std::size_t most_told = 10;
 
-// Shards of which there is any file beside the output, by their number.
+// Numbers of the shards that have a file in the folder of the output.
 std::map<std::size_t, Shard> shards_beside(const fs::path& output) {
   const fs::path folder = output.has_parent_path() ? output.parent_path() : fs::path(".");
   std::map<std::size_t, Shard> found;

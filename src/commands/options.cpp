@@ -196,6 +196,28 @@ void add_solver(Command& command, CommonOptions& o) {
       .read_by("flow");
 }
 
+void add_sampled(Command& command, CommonOptions& o) {
+  command
+      .add_flag(
+          "--averaged", o.averaged,
+          "batch_loss and batch_accuracy are their means over the steps since the row before, in "
+          "units of the loss and shares (at step 0 those of the first minibatch), as trainers "
+          "log them")
+      .read_by("random");
+  command
+      .add_option(
+          "--held-out", o.held_out, Whole{within(1, 1e8)},
+          "the column loss is the mean loss, in its units, of this number of held-out draws, "
+          "drawn once a run (default: the loss of the law)")
+      .read_by("random");
+  command
+      .add_option(
+          "--smoothed", o.smoothed, Number{within_below(0, 1), "0"},
+          "loss, batch_loss and batch_accuracy are moving averages over rows, as TensorBoard "
+          "shows them: the weight of what was before, 0.6 as TensorBoard begins")
+      .read_by("random");
+}
+
 void add_group(OptionGroup group, Command& command, CommonOptions& o, const std::string& output) {
   switch (group) {
     case OptionGroup::law:
@@ -241,6 +263,9 @@ void add_group(OptionGroup group, Command& command, CommonOptions& o, const std:
       command.add_flag(
           "--no-events", o.no_events,
           "do not look for events and regimes, which take a second, looser solve of a flow");
+      break;
+    case OptionGroup::sampled:
+      add_sampled(command, o);
       break;
     case OptionGroup::output:
       command.add_option("-o,--output", o.output, output).kind("output file");
@@ -323,7 +348,10 @@ std::string why_unread(const std::string& name, const RungInfo& rung) {
   if (name == "--runs" && rung.kind == RungKind::moments) {
     return "it predicts all runs of sgd at once";
   }
-  if (name == "--runs" || name == "--batch") return "nothing in it is random";
+  for (const char* of_samples : {"--runs", "--batch", "--batch-loss", "--batch-accuracy",
+                                 "--averaged", "--held-out", "--smoothed"}) {
+    if (name == of_samples) return "nothing in it is random";
+  }
   return "its clock is continuous; use --t1";
 }
 
@@ -490,6 +518,9 @@ WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
   request.seed = options.seed;
   request.jobs = options.jobs;
   request.keep_states = options.states;
+  request.sampled = {.averaged = options.averaged,
+                     .held_out = static_cast<Index>(options.held_out.value_or(0)),
+                     .smoothing = options.smoothed};
   return request;
 }
 

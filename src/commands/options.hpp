@@ -28,8 +28,9 @@ enum class OptionGroup {
   digits,
   jobs,
   states,
-  events,  ///< --no-events
-  output,  ///< --output, --plot
+  events,   ///< --no-events
+  sampled,  ///< --averaged, --held-out, --smoothed
+  output,   ///< --output, --plot
   quiet,
 };
 
@@ -58,7 +59,7 @@ struct CommonOptions : TypedParameters {
   std::string end, relative_tolerance, absolute_tolerance, step_size, optimiser = "plain";
   std::string momentum = "0.9";
   std::vector<std::string> save_at;
-  std::optional<std::int64_t> steps, save, batch, runs;
+  std::optional<std::int64_t> steps, save, batch, runs, held_out;
   std::uint64_t seed = 1;
   int digits = 16;
   int jobs = 0;
@@ -66,6 +67,8 @@ struct CommonOptions : TypedParameters {
   bool states = false;
   bool no_events = false;
   bool quiet = false;
+  bool averaged = false;
+  double smoothed = 0;
 };
 
 /// Adds the groups that the command reads. `output` says what -o takes.

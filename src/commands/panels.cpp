@@ -44,7 +44,7 @@ Range range_of(const std::vector<PanelCurve>& curves) {
       for (const double x : *part) found.include(x);
     }
   }
-  // Rounding alone would fill the axis.
+  // Rounding errors would fill the axis.
   constexpr double flat = 1e-9;
   const double size = std::max(std::fabs(found.low), std::fabs(found.high));
   if (found.high - found.low > flat * size) return found;
@@ -87,7 +87,8 @@ std::string marks_at(const std::vector<double>& x, const Range& range, bool loga
     } else {
       end = begin + width_of(text) + between;
     }
-    marks.push_back(fmt::format("\"{}\" {:.17g}", text, at));
+    // A mark that has no room for its number is a short one.
+    marks.push_back(fmt::format("\"{}\" {:.17g} {}", text, at, text.empty() ? 1 : 0));
   }
   return fmt::format("{}", fmt::join(marks, ", "));
 }
@@ -126,6 +127,18 @@ bool has_values(const std::vector<PanelCurve>& curves) {
     return std::any_of(curve.value.begin(), curve.value.end(),
                        [](double x) { return std::isfinite(x); });
   });
+}
+
+// Whether all curves of a panel lie on one another, as far as one sees.
+bool coincide(const std::vector<PanelCurve>& curves, const Range& range) {
+  constexpr double seen = 0.005;  // of the height of a panel
+  for (const PanelCurve& curve : curves) {
+    for (std::size_t k = 0; k < curve.value.size(); ++k) {
+      const double apart = std::fabs(curve.value[k] - curves.front().value[k]);
+      if (!(apart <= seen * (range.high - range.low))) return false;
+    }
+  }
+  return curves.size() > 1;
 }
 
 double number_at(const std::vector<double>& numbers, std::size_t k) {
@@ -179,17 +192,40 @@ void check_plot(const std::string& plot) {
   check_writable(plot, "--plot");
 }
 
+std::string caption_of_given(const CommonOptions& options, const Model& model,
+                             const std::vector<std::string>& varied) {
+  Record settings;
+  const auto add = [&](const char* name, const auto& given) {
+    if (given) settings[name] = *given;
+  };
+  const auto add_text = [&](const char* name, const std::string& given) {
+    if (!given.empty()) settings[name] = given;
+  };
+  add_text("t1", options.end);
+  add("steps", options.steps);
+  add_text("eta", options.step_size);
+  add("batch", options.batch);
+  add("runs", options.runs);
+  if (options.optimiser != CommonOptions{}.optimiser) settings["optimiser"] = options.optimiser;
+  const Parameters typed = typed_parameters(options, model.name(), model.parameters());
+  Record fixed;
+  for (const auto& [name, value] : typed.values().entries()) {
+    if (std::find(varied.begin(), varied.end(), name) == varied.end()) fixed[name] = value;
+  }
+  return caption_of(fixed, settings, options.seed);
+}
+
 Drawing captioned_drawing(const std::string& name, const std::string& script,
                           const std::string& title, const std::string& caption) {
   Drawing drawing;
   drawing.name = name;
   drawing.script = script;
   drawing.title = title;
-  drawing.add_caption(title + "; " + caption);
+  drawing.add_caption(caption.empty() ? title : title + "; " + caption);
   return drawing;
 }
 
-void draw_and_tell(Drawing drawing, const std::string& plot) {
+void draw_and_report(Drawing drawing, const std::string& plot) {
   const fs::path path(plot);
   if (path.extension().empty() || fs::is_directory(path)) {
     drawing.folder = path;
@@ -219,13 +255,14 @@ void draw_panels(const Panels& all, const std::string& plot, const std::string& 
     fmt::print(standard_error(), "popgrad: the first {} of {} observables are drawn\n", count,
                panels.observables.size());
   }
-  std::vector<std::string> titles, floors, lows, highs, bases, sides;
+  std::vector<std::string> titles, floors, lows, highs, bases, sides, same;
   for (std::size_t c = 0; c < count; ++c) {
     const Range range = range_of(panels.curves[c]);
     const double base = base_of(range);
     std::string title = panel_title(panels.observables[c]);
     if (base != 0) title += fmt::format("\u00a0−\u00a0{:.15g}", base);
     titles.push_back(std::move(title));
+    if (coincide(panels.curves[c], range)) same.push_back(panels.observables[c]);
     lows.push_back(fmt::format("{:.17g}", range.low));
     highs.push_back(fmt::format("{:.17g}", range.high));
     bases.push_back(fmt::format("{:.17g}", base));
@@ -261,6 +298,8 @@ void draw_panels(const Panels& all, const std::string& plot, const std::string& 
     }
     csv.add(row);
   }
+  if (!same.empty())
+    panels.caption += fmt::format("; curves coincide in {}", fmt::join(same, ", "));
   Drawing drawing = captioned_drawing(panels.name, "panels", panels.title, panels.caption);
   const std::vector<std::pair<std::string, std::string>> variables{
       {"panels", fmt::format("{}", fmt::join(titles, " "))},
@@ -280,7 +319,7 @@ void draw_panels(const Panels& all, const std::string& plot, const std::string& 
   drawing.files = {{drawing.name + ".csv", csv.text()}};
   drawing.command = command;
   drawing.seed = seed;
-  draw_and_tell(std::move(drawing), plot);
+  draw_and_report(std::move(drawing), plot);
 }
 
 }  // namespace popgrad::cli

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "commands/options.hpp"
 #include "popgrad/judging/compare.hpp"
+#include "popgrad/rungs/model.hpp"
 #include "presenting/drawing.hpp"
 
 namespace popgrad::cli {
@@ -40,16 +42,21 @@ struct Panels {
 /// written.
 void check_plot(const std::string& plot);
 
-/// A drawing by plots/SCRIPT.gp that tells title and caption below, in lines that fit.
+/// Parameters and settings as they were typed, where each run or rung has more of its own; without those
+/// that are varied.
+std::string caption_of_given(const CommonOptions& options, const Model& model,
+                             const std::vector<std::string>& varied = {});
+
+/// A drawing by plots/SCRIPT.gp with title and caption below, in lines that fit.
 Drawing captioned_drawing(const std::string& name, const std::string& script,
                           const std::string& title, const std::string& caption);
 
-/// Draws where `--plot` says, into a folder data, script and all pictures, into a file that picture
-/// alone, and tells the paths on standard error.
-void draw_and_tell(Drawing drawing, const std::string& plot);
+/// Draws where `--plot` says: into a folder data, script and all pictures, into a file only that picture.
+/// Prints the paths on standard error.
+void draw_and_report(Drawing drawing, const std::string& plot);
 
 /// Draws the first twelve observables that have a value and prints the paths made, on standard
-/// error, where it also tells that there are more.
+/// error, with a line where there are more.
 void draw_panels(const Panels& all, const std::string& plot, const std::string& command,
                  std::uint64_t seed);
 

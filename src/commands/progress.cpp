@@ -14,8 +14,8 @@ namespace {
 constexpr std::chrono::milliseconds between_bars{100};
 constexpr std::chrono::seconds until_first_line{2};
 constexpr std::chrono::seconds between_lines{10};
-/// Share done from which on the time left is told.
-constexpr double enough_to_tell = 0.01;
+/// Share done from which on the time left is shown.
+constexpr double enough_for_estimate = 0.01;
 
 }  // namespace
 
@@ -58,11 +58,11 @@ void Progress::show(double fraction, const std::string& doing) {
   last_ = Clock::now();
   const double seconds = std::chrono::duration<double>(last_ - begin_).count();
   const double done = std::clamp(fraction, 0.0, 1.0);
-  const bool tellable = done > enough_to_tell;
-  const double left = tellable ? seconds * (1 - done) / done : 0;
+  const bool estimable = done > enough_for_estimate;
+  const double left = estimable ? seconds * (1 - done) / done : 0;
   if (form_ == Form::lines) {
     fmt::print(standard_error(), "popgrad: {}: {:.0f} % after {:.0f} s{}{}{}\n", what_, 100 * done,
-               seconds, tellable ? fmt::format(", about {:.0f} s left", left) : "",
+               seconds, estimable ? fmt::format(", about {:.0f} s left", left) : "",
                doing.empty() ? "" : ": ", doing);
     return;
   }
@@ -70,7 +70,7 @@ void Progress::show(double fraction, const std::string& doing) {
   constexpr int width = 30;
   const int filled = static_cast<int>(done * width);
   std::string tail = doing;
-  if (tellable)
+  if (estimable)
     tail = fmt::format("{:.1f} %/s, {:.0f} s left {}", 100 * done / seconds, left, doing);
   fmt::print(standard_error(), "\r\033[K{} [{:#<{}}{:.<{}}] {:3.0f} % {}", what_, "", filled, "",
              width - filled, 100 * done, tail);

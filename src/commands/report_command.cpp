@@ -89,7 +89,7 @@ struct Task {
   bool slow = false;  ///< may take minutes
   /// What the part depends on besides the program, its kind and its name.
   std::string parameters;
-  /// Is told how far it is; nothing if it was interrupted before there was anything to show.
+  /// Calls the report with the share done; nothing if it was interrupted before there was anything to show.
   std::function<std::optional<Made>(const Report& report)> make;
 };
 
@@ -124,7 +124,7 @@ std::optional<Made> made_ladder(const Workshop& shop, const Model& model, const 
   if (costs.empty()) return Made{};
   const std::string command =
       fmt::format("{} ladder {} --seed {}", shop.call.program, model.name(), common.seed);
-  const Drawing drawing = ladder_drawing(costs, model, shop.scratch.path(), command);
+  const Drawing drawing = ladder_drawing(costs, model, common, shop.scratch.path(), command);
   static_cast<void>(draw(drawing));
   ReportLadder ladder{model.name(),
                       model.paper(),
@@ -143,7 +143,7 @@ std::optional<Made> made_ladder(const Workshop& shop, const Model& model, const 
   return Made{ladder_part(ladder), lasting};
 }
 
-Made made_figure(const Workshop& shop, const FigureInfo& figure) {
+Made made_figure(const Workshop& shop, const FigureInfo& figure, const Report& report) {
   FigureRequest request;
   request.name = figure.name;
   request.folder = shop.scratch.path();
@@ -151,6 +151,7 @@ Made made_figure(const Workshop& shop, const FigureInfo& figure) {
   request.jobs = shop.o.verification.jobs;
   request.command =
       fmt::format("{} figure {} --seed {}", shop.call.program, figure.name, request.seed);
+  request.progress = [&report](double share) { static_cast<void>(report(share)); };
   static_cast<void>(make_figure(shop.call.theories, request));
   return {figure_part({figure.name, figure.title, shop.svg_of(figure.name), request.command})};
 }
@@ -219,8 +220,9 @@ std::vector<Task> tasks_of(const Workshop& shop, const std::vector<const Stateme
   }
   for (const FigureInfo& figure : figures(shop.call.theories)) {
     if (std::find(pictures.begin(), pictures.end(), figure.name) == pictures.end()) continue;
-    tasks.push_back({"figures", figure.name, true, seed,
-                     [&shop, figure](const Report&) { return made_figure(shop, figure); }});
+    tasks.push_back({"figures", figure.name, true, seed, [&shop, figure](const Report& report) {
+                       return made_figure(shop, figure, report);
+                     }});
   }
   return tasks;
 }

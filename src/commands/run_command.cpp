@@ -33,20 +33,21 @@
 namespace popgrad::cli {
 namespace {
 
-constexpr std::size_t most_events_told = 20;
+constexpr std::size_t most_events_printed = 20;
 
 struct RunOptions {
   std::shared_ptr<CommonOptions> common;
   std::string rung, resume;
   bool correlations = false;
+  bool batch_loss = false, batch_accuracy = false;
   bool same_results = false;
 };
 
 std::shared_ptr<CommonOptions> add_options(Command& command, const Invocation& call) {
   using enum OptionGroup;
-  return add_common_options(
-      command, call,
-      {law, seed, clock, runs, save, save_at, solver, digits, jobs, states, events, output, quiet});
+  return add_common_options(command, call,
+                            {law, seed, clock, runs, save, save_at, solver, digits, jobs, states,
+                             events, sampled, output, quiet});
 }
 
 // What a run goes on from; an empty file: nothing.
@@ -65,7 +66,7 @@ Ending worst_ending(const std::vector<Trajectory<T>>& runs) {
   return worst;
 }
 
-// 17 digits of one number say little beside its uncertainty; what is not uncertain keeps all.
+// An uncertain number has the digits that its uncertainty leaves it, another one all.
 template <class T>
 std::string time_with_uncertainty(const Event<T>& event) {
   if (!(event.uncertainty > 0)) return to_text(event.t);
@@ -78,7 +79,7 @@ bool is_failure(Ending ending) {
 
 // Why a run did not get to its end.
 template <class T>
-void tell_end(const RunRecord<T>& record, std::size_t k, Results* results) {
+void report_end(const RunRecord<T>& record, std::size_t k, Results* results) {
   const Outcome& outcome = record.runs[k].outcome;
   std::string why = describe(outcome.ending);
   if (outcome.ending == Ending::diverged) {
@@ -105,13 +106,13 @@ void tell_end(const RunRecord<T>& record, std::size_t k, Results* results) {
 
 // The reason of status 4, which --quiet does not hide.
 template <class T>
-void tell_failures(const RunRecord<T>& record, Results* results) {
+void report_failures(const RunRecord<T>& record, Results* results) {
   std::size_t failures = 0;
   for (std::size_t k = 0; k < record.runs.size(); ++k) {
     const Ending ending = record.runs[k].outcome.ending;
     // `finish` has a line for interruptions.
     if (!is_failure(ending) || ending == Ending::interrupted) continue;
-    if (failures++ == 0) tell_end(record, k, results);
+    if (failures++ == 0) report_end(record, k, results);
   }
   if (failures > 1) {
     fmt::print(standard_error(), "popgrad: and {} runs more did not get to their ends\n",
@@ -120,26 +121,26 @@ void tell_failures(const RunRecord<T>& record, Results* results) {
 }
 
 template <class T>
-void tell(const RunRecord<T>& record, const CommonOptions& options, Results* results) {
+void report_runs(const RunRecord<T>& record, const CommonOptions& options, Results* results) {
   if (options.quiet) {
-    tell_failures(record, results);
+    report_failures(record, results);
     return;
   }
   for (std::size_t k = 0; k < record.runs.size(); ++k) {
     const Trajectory<T>& run = record.runs[k];
     const std::string which = record.ensemble ? fmt::format("run {}: ", k) : std::string{};
-    std::size_t told = 0;
+    std::size_t printed = 0;
     for (const Event<T>& event : run.events) {
       if (record.ensemble && event.name != "blow-up") continue;
-      if (++told > most_events_told) {
+      if (++printed > most_events_printed) {
         fmt::print(standard_error(), "popgrad: and {} events more; -o FILE.json has all\n",
-                   run.events.size() - most_events_told);
+                   run.events.size() - most_events_printed);
         break;
       }
       fmt::print(standard_error(), "popgrad: {}{} of {} at t = {}\n", which, event.name,
                  event.column, time_with_uncertainty(event));
     }
-    if (run.outcome.ending != Ending::reached_end) tell_end(record, k, results);
+    if (run.outcome.ending != Ending::reached_end) report_end(record, k, results);
   }
   if constexpr (std::is_same_v<T, double>) {
     if (record.ensemble) {
@@ -178,7 +179,11 @@ void draw_run(const RunRecord<T>& record, const CommonOptions& options) {
   } else if (is_predicted(record)) {
     panels.title += ": mean and one standard deviation of runs of sgd, predicted";
   }
-  panels.caption = caption_of(record.parameters, record.settings, record.seed);
+  Record settings;  // a prediction is of any number of runs
+  for (const auto& [name, value] : record.settings.entries()) {
+    if (!is_predicted(record) || name != "runs") settings[name] = value;
+  }
+  panels.caption = caption_of(record.parameters, settings, record.seed);
   panels.x_label = "t";
   panels.x = runs.front().t;
   panels.sides = {record.rung};
@@ -238,7 +243,7 @@ int finish(RunRecord<T> record, const CommonOptions& options, const Invocation& 
   if (!options.output.empty() || (options.plot.empty() && !handed_over)) {
     write_record(record, options.output, standard_output());
   }
-  tell(record, options, call.results);
+  report_runs(record, options, call.results);
   if (!options.plot.empty()) draw_run(record, options);
   const Ending worst = worst_ending(record.runs);
   if (handed_over) {
@@ -253,7 +258,17 @@ int finish(RunRecord<T> record, const CommonOptions& options, const Invocation& 
   return is_failure(worst) ? numerical_failure : success;
 }
 
-void add_correlations_option(Command& command, RunOptions& options) {
+void add_column_options(Command& command, RunOptions& options) {
+  command
+      .add_flag(
+          "--batch-loss", options.batch_loss,
+          "sgd: a column batch_loss, the mean loss of the minibatch of the next step before it, "
+          "in units of the loss")
+      .read_by("random");
+  command
+      .add_flag("--batch-accuracy", options.batch_accuracy,
+                "sgd: a column batch_accuracy, the share of right answers of that minibatch")
+      .read_by("random");
   command.add_flag("--correlations", options.correlations,
                    "moments: correlations over runs between all observables at all rows, in -o "
                    "FILE.json");
@@ -269,6 +284,8 @@ RunRequest<T> request_of(const RunOptions& options, const Model& model, const Ru
   if (request.at_rest) timed.end.clear();
   if (std::is_same_v<T, double> && walks(info)) {
     request.walk = walk_request(timed, info);
+    request.walk->sampled.loss = options.batch_loss;
+    request.walk->sampled.accuracy = options.batch_accuracy;
   } else {
     request.solve = solve_request<T>(timed, info, parameters);
   }
@@ -388,7 +405,7 @@ int resume_run(const RunOptions& asked, const Invocation& again) {
   command->get_option("model").required();
   std::string model;
   command->add_option("rung", options.rung, "").required();
-  add_correlations_option(*command, options);
+  add_column_options(*command, options);
   add_memory_option(*command);
   app.parse(call.words);
   options.common->model = command->get_option("model").as<std::string>();
@@ -411,7 +428,7 @@ Action add_run(CommandLine& app, const Invocation& call) {
                    "go on from the checkpoint of an interrupted run, with its options")
       .kind("input file");
   add_same_results(*command, options->same_results);
-  add_correlations_option(*command, *options);
+  add_column_options(*command, *options);
   command->introduce("run " + example_rung(call.theories) + " --t1 20 -o -",
                      {"--instance", "--t1", "--eta", "--runs", "--output"});
   command->footer(

@@ -46,7 +46,9 @@ std::vector<Trajectory<double>> share_walks(const Walker& walker, const WalkRequ
   std::vector<std::vector<Trajectory<double>>> blocks(numbers.size());
   const Keep keep = [&](std::size_t number, const std::string& bytes) {
     blocks[number] = trajectories_from(bytes);
-    for (Trajectory<double>& run : blocks[number]) run.columns = walker.columns();
+    for (Trajectory<double>& run : blocks[number]) {
+      run.columns = request.sampled.with(walker.columns());
+    }
   };
   const bool whole = distribute(numbers, block_by_block(walker, request), keep, report);
   std::vector<Trajectory<double>> runs;

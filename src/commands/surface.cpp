@@ -9,11 +9,11 @@ namespace popgrad::cli {
 
 void draw_surface(const Surface& surface, const CommonOptions& options,
                   const std::string& command) {
-  std::string grid = "x,y,value\n";
+  FigureTable grid;
   for (std::size_t i = 0; i < surface.x.size(); ++i) {
     for (std::size_t j = 0; j < surface.y.size(); ++j) {
-      grid += fmt::format("{:.9g},{:.9g},{:.9g}\n", surface.x[i], surface.y[j],
-                          surface.values[j * surface.x.size() + i]);
+      grid.add("x", surface.x[i], "y", surface.y[j], "value",
+               surface.values[j * surface.x.size() + i]);
     }
   }
   FigureTable least({"x", "y"});
@@ -26,10 +26,11 @@ void draw_surface(const Surface& surface, const CommonOptions& options,
       {"logarithmic", surface.logarithmic ? "1" : "0"},
       {"least", fmt::format("{:.9g}", surface.floor)}};
   drawing.variables.insert(drawing.variables.end(), variables.begin(), variables.end());
-  drawing.files = {{drawing.name + ".csv", grid}, {drawing.name + "-minimum.csv", least.text()}};
+  drawing.files = {{drawing.name + ".csv", grid.text()},
+                   {drawing.name + "-minimum.csv", least.text()}};
   drawing.command = command;
   drawing.seed = options.seed;
-  draw_and_tell(std::move(drawing), options.plot);
+  draw_and_report(std::move(drawing), options.plot);
 }
 
 }  // namespace popgrad::cli

@@ -13,30 +13,29 @@
 namespace popgrad::cli {
 namespace {
 
-// NaN for words and for empty fields.
+// Columns as numbers: NaN for words and for empty fields.
 Table numbers_of(const std::string& csv) {
-  Table table;
-  std::size_t begin = 0;
-  while (begin < csv.size()) {
-    const std::size_t line_end = csv.find('\n', begin);
-    const bool header = begin == 0;
-    std::size_t c = 0;
-    while (true) {
-      const std::size_t end = std::min(csv.find(',', begin), line_end);
-      const std::string word = csv.substr(begin, end - begin);
-      if (header) {
-        table.names.push_back(word);
-        table.columns.emplace_back();
-      } else {
-        char* rest = nullptr;
-        const double value = std::strtod(word.c_str(), &rest);
-        table.columns[c++].push_back(word.empty() || *rest != '\0' ? NAN : value);
-      }
-      begin = end + 1;
-      if (end == line_end) break;
+  Table table = parse_csv(csv, "sweep");
+  for (const Fields& fields : table.fields) {
+    std::vector<double>& column = table.columns.emplace_back();
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      const std::string word(fields[row]);
+      char* rest = nullptr;
+      const double value = std::strtod(word.c_str(), &rest);
+      column.push_back(word.empty() || *rest != '\0' ? NAN : value);
     }
   }
   return table;
+}
+
+// 0.5, 1, 2, 4, of one sign and in their order.
+bool in_equal_ratios(const std::vector<double>& x) {
+  constexpr double rounding = 1e-9;
+  for (std::size_t k = 2; k < x.size(); ++k) {
+    if (std::fabs(x[k] * x[k - 2] - x[k - 1] * x[k - 1]) > rounding * x[k - 1] * x[k - 1])
+      return false;
+  }
+  return x.size() > 2 && x.front() != x[1];
 }
 
 }  // namespace
@@ -62,12 +61,14 @@ void draw_sweep(const std::string& csv, const std::vector<Axis>& axes, const Com
   const bool ensemble = options.runs.value_or(1) > 1;
   panels.title = fmt::format("{} {} at the end of a run{}", options.model, rung,
                              ensemble ? ", median and 5 to 95 % of runs, shares with 95 %" : "");
-  panels.caption = command;
+  std::vector<std::string> varied;
+  for (const Axis& axis : axes) varied.push_back(axis.name);
+  panels.caption = caption_of_given(options, find_model(options.theories, options.model), varied);
   panels.x_label = panel_title(axes.front().name);
   panels.points = true;
   for (std::size_t k = 0; k < along; ++k) panels.x.push_back(table.columns.front()[k * sides]);
   const auto [least, largest] = std::minmax_element(panels.x.begin(), panels.x.end());
-  panels.x_logarithmic = *least > 0 && *largest >= 16 * *least;
+  panels.x_logarithmic = *least > 0 && (*largest >= 16 * *least || in_equal_ratios(panels.x));
   for (std::size_t side = 0; side < sides; ++side) {
     std::string name;
     std::size_t rest = side;

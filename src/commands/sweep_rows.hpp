@@ -40,7 +40,7 @@ std::filesystem::path journal_of(const std::filesystem::path& output);
 
 class SweepRows {
  public:
-  /// In memory alone.
+  /// Only in memory.
   explicit SweepRows(std::size_t cells) { stored_.rows.resize(cells); }
   /// Takes over what the same command left at `output`, and keeps other processes from writing
   /// there. `where` is the command, for errors. Throws InputError if another command made what is
@@ -81,7 +81,7 @@ class SweepRows {
   [[noreturn]] void refuse(const std::string& why) const;
 
   const char* where_ = "";
-  std::filesystem::path output_;  // empty: in memory alone
+  std::filesystem::path output_;  // empty: only in memory
   SweepNote note_;
   Versions versions_;  // of the rows that are kept here
   StoredRows stored_;

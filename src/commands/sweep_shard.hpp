@@ -1,6 +1,6 @@
 #pragma once
 /// Parts of a sweep, for machines that share no more than a folder: shard I of N has the cells I-1,
-/// I-1+N, ... in files of its own beside the sweep's. And how the rows in a file tell what made
+/// I-1+N, ... in files of its own in the folder of the sweep's. And how the rows in a file state what made
 /// them.
 
 #include <cstddef>

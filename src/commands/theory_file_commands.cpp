@@ -51,13 +51,16 @@ Action add_new(CommandLine& app, const Invocation& /*call*/) {
 }
 
 Action add_export(CommandLine& app, const Invocation& call) {
-  Command* command =
-      app.add_subcommand("export", "the training of a theory file as a script for PyTorch");
-  auto torch = std::make_shared<bool>(false);
+  Command* command = app.add_subcommand(
+      "export", "a theory file as a script that trains (PyTorch, NumPy), or as a LaTeX document");
+  auto torch = std::make_shared<bool>(false), numpy = std::make_shared<bool>(false),
+       latex = std::make_shared<bool>(false);
   auto output = std::make_shared<std::string>("-");
   command->add_option("model", "theory, .toml").required();
   command->add_flag("--torch", *torch, "a PyTorch script, whose log 'compare --with' reads");
-  command->add_option("-o,--output", *output, "file, .py (default -: standard output)")
+  command->add_flag("--numpy", *numpy, "the same with NumPy only, gradients as formulas");
+  command->add_flag("--latex", *latex, "law, loss, field and rungs as a LaTeX document");
+  command->add_option("-o,--output", *output, "file (default -: standard output)")
       .kind("output file");
   auto common =
       add_common_options(*command, call, {OptionGroup::law, OptionGroup::seed, OptionGroup::quiet});
@@ -66,15 +69,17 @@ Action add_export(CommandLine& app, const Invocation& call) {
     common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *common);
     const Theory& theory = find_theory(common->theories, common->model);
-    if (!theory.training_script)
+    if (!theory.exported)
       reject("popgrad export", "model", common->model, "is no theory file; give FILE.toml");
-    if (!*torch) throw InputError("popgrad export: give --torch, the only form that there is");
+    if (int{*torch} + int{*numpy} + int{*latex} != 1)
+      throw InputError("popgrad export: give one of --torch, --numpy and --latex");
+    const std::string form = *torch ? "torch" : *numpy ? "numpy" : "latex";
     const Parameters parameters = gather_parameters(*common, *theory.model, "sgd");
-    const std::string script = theory.training_script(parameters, common->seed);
+    const std::string text = theory.exported(form, parameters, common->seed);
     if (*output == "-") {
-      std::fputs(script.c_str(), standard_output());
+      std::fputs(text.c_str(), standard_output());
     } else {
-      write_atomically(*output, script);
+      write_atomically(*output, text);
     }
     return success;
   };

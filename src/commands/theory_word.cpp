@@ -17,9 +17,12 @@ namespace popgrad::cli {
 namespace theory_word_cpp {
 namespace {
 
-// Commands that take a model. The others take statements or figures, which files do not have.
+// Commands that take a model.
 constexpr std::array<std::string_view, 8> of_models{"list",  "run",       "compare",   "ladder",
                                                     "sweep", "landscape", "equations", "export"};
+// Commands that take statements.
+constexpr std::array<std::string_view, 6> of_statements{"verify", "falsify",  "frontier",
+                                                        "report", "instance", "error-ratios"};
 // Commands that read a file by themselves.
 constexpr std::array<std::string_view, 2> of_files{"new", "check"};
 
@@ -57,6 +60,23 @@ void refuse_names_of_options(const Theory& theory, const Invocation& call) {
   }
 }
 
+// Of a command that takes statements: those that are named, or all.
+void name_statements(const Theory& theory, const std::string& file,
+                     std::vector<std::string>& words) {
+  if (theory.statements.empty())
+    throw InputError(
+        fmt::format("popgrad {}: {}: has no section [statement.NAME]", words[0], file));
+  const std::string own = theory.model->name() + ".";
+  const bool named = std::any_of(words.begin(), words.end(),
+                                 [&](const std::string& word) { return word.starts_with(own); });
+  const auto place = std::find(words.begin(), words.end(), file);
+  if (named) {
+    words.erase(place);
+  } else {
+    *place = own + "*";
+  }
+}
+
 void report_unread(const theory_files::TheoryFile& file, const std::vector<std::string>& words) {
   if (file.unread.empty() || contains(words, "-q") || contains(words, "--quiet")) return;
   fmt::print(standard_error(), "popgrad: {}: of a later version and not read: {}\n", file.file,
@@ -71,15 +91,17 @@ TheoriesOfWords::TheoriesOfWords(const Invocation& call) : call_(call) {
   if (call.words.empty() || contains(of_files, call.words[0])) return;
   const std::string file = file_among(call.words);
   if (file.empty()) return;
-  if (!contains(of_models, call.words[0])) {
-    throw InputError(fmt::format("popgrad {}: {}: takes no theory file; {} do", call.words[0], file,
-                                 fmt::join(of_models, ", ")));
+  if (!contains(of_models, call.words[0]) && !contains(of_statements, call.words[0])) {
+    throw InputError(fmt::format("popgrad {}: {}: takes no theory file; {}, {} do", call.words[0],
+                                 file, fmt::join(of_models, ", "), fmt::join(of_statements, ", ")));
   }
   theory_files::TheoryFile read = theory_files::parse_theory_file(read_file(file), file);
-  own_.push_back(theory_files::theory_of(read));
+  const bool takes_statements = contains(of_statements, call.words[0]);
+  own_.push_back(theory_files::theory_of(read, takes_statements || call.words[0] == "list"));
   refuse_names_of_options(own_.front(), call);
   report_unread(read, call.words);
   call_.theories = own_;
+  if (takes_statements) name_statements(own_.front(), file, call_.words);
   if (call.words[0] == "landscape" && own_.front().landscapes.empty())
     throw InputError(fmt::format("popgrad landscape: {}: has no section [landscape.NAME]", file));
 }

@@ -20,7 +20,7 @@ struct VerificationOptions {
   std::vector<std::string> patterns;
   std::string data, instance;
   std::vector<std::string> knobs;  ///< NAME=VALUE
-  std::size_t seeds = 0;           ///< instances of a survey; 0: the default instance alone
+  std::size_t seeds = 0;           ///< instances of a survey; 0: only the default instance
   double seconds = 600;            ///< of a survey, a statement
   std::uint64_t seed = 1;
   std::function<bool()> has_seed = [] { return false; };  ///< whether --seed was given
@@ -61,7 +61,7 @@ class Examiner {
   [[nodiscard]] double false_alarm() const;
   /// Of a statement that cannot read the instance: not applicable, with the reason as `failure`.
   [[nodiscard]] Finding finding(const Statement& statement) const;
-  /// On drawn instances; `report` is told the share that is done and says whether to stop.
+  /// On drawn instances; `report` gets the share that is done and returns whether to stop.
   [[nodiscard]] Survey survey_of(const Statement& statement, const Report& report) const;
 
  private:

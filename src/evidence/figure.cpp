@@ -1,11 +1,18 @@
 #include "popgrad/evidence/figure.hpp"
+
 #include "popgrad/base/failure.hpp"
+#include "popgrad/base/stop.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
 namespace popgrad {
+
+void FigureRequest::done(double share) const {
+  if (progress) progress(share);
+  throw_if_stopped();
+}
 
 Cell::Cell(std::string_view column, double number)
     : name(column), text(std::isnan(number) ? std::string{} : fmt::format("{:.17g}", number)) {}

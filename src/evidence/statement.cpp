@@ -188,17 +188,18 @@ std::vector<std::pair<Declared, Examination>> with_evidence(
 std::string_view text_of(const Control& control) { return control.what_is_wrong; }
 std::string_view text_of(const Rival& rival) { return rival.what; }
 
-// Those declared, with the evidence against them, into `kept`. What says the same as the claim on a user's instance
-// is neither a mistake nor another explanation, and goes into `same_here`.
+// Those declared, with the evidence against them, into `kept`. What says the same as the claim on an instance that a
+// user chose is neither a mistake nor another explanation, and goes into `same_here`.
 template <class Declared>
 void keep(const std::vector<Declared>& declared, const std::vector<EvidenceAgainst>& judged,
           const Setting& setting, std::vector<std::pair<Declared, Examination>>& kept,
           std::vector<Control>& same_here) {
+  const bool is_chosen = setting.instance != nullptr || !setting.chosen.empty();
   for (auto& [each, against] : with_evidence(declared, judged)) {
     const std::string_view name = each.name;
     const bool differs = std::ranges::any_of(
         judged, [&](const EvidenceAgainst& own) { return own.name == name && own.differs; });
-    if (setting.instance != nullptr && !against.evidence.empty() && !differs) {
+    if (is_chosen && !against.evidence.empty() && !differs) {
       same_here.push_back({name, text_of(each)});
     } else {
       kept.emplace_back(each, std::move(against));

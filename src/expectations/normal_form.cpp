@@ -341,15 +341,24 @@ Polynomial NormalForm::made(const Array& array) {
     } else if (name == "diagonal") {
       const auto first = static_cast<std::size_t>(node.numbers[0]),
                  second = static_cast<std::size_t>(node.numbers[1]);
-      if (argument.shape[first].extent != argument.shape[second].extent)
-        throw NotHandled("the diagonal of a matrix that is not square");
+      const Dimension& shorter =
+          argument
+              .shape[argument.shape[second].extent < argument.shape[first].extent ? second : first];
+      for (const std::size_t axis : {first, second}) {
+        const Dimension& own = argument.shape[axis];
+        if (own.extent > shorter.extent)
+          term = through(term, axis, selection({0, 1, shorter}, own, *array.graph), false);
+      }
       identify_axes(term, first, second);
     } else if (name == "diagonal_matrix") {
-      if (shape[static_cast<std::size_t>(node.numbers[0])].extent !=
-          shape[static_cast<std::size_t>(node.numbers[1])].extent)
-        throw NotHandled("a diagonal matrix of draws that is not square");
-      term.out.insert(term.out.begin() + node.numbers[1],
-                      term.out[static_cast<std::size_t>(node.numbers[0])]);
+      const auto first = static_cast<std::size_t>(node.numbers[0]),
+                 second = static_cast<std::size_t>(node.numbers[1]);
+      const Dimension& shorter = argument.shape[first];
+      term.out.insert(term.out.begin() + node.numbers[1], term.out[first]);
+      for (const std::size_t axis : {first, second}) {
+        if (shape[axis].extent > shorter.extent)
+          term = through(term, axis, selection({0, 1, shorter}, shape[axis], *array.graph), true);
+      }
     } else if (name == "slice" || name == "embed") {
       const bool embeds = name == "embed";
       const Shape& whole = embeds ? shape : argument.shape;

@@ -216,6 +216,78 @@ bool fold_roots(Term& term) {
   return false;
 }
 
+// A literal times the numbers 0, 1, ..., plus a literal.
+std::optional<std::pair<Rational, Rational>> steps_of(const Array& indices) {
+  if (indices.is("arange")) return std::pair(Rational(1), Rational(0));
+  const bool sum = indices.is("add");
+  if (!sum && !indices.is("multiply")) return std::nullopt;
+  const std::optional<Rational> literal = rational_value(indices.input(1));
+  const auto inner = steps_of(indices.input(0));
+  if (!literal || !inner) return std::nullopt;
+  const auto& [step, start] = *inner;
+  return sum ? std::pair(step, Rational(start + *literal))
+             : std::pair(Rational(step * *literal), Rational(start * *literal));
+}
+
+bool is_mask(const Array& a) {
+  if (!a.is("where")) return false;
+  const std::optional<Rational> yes = rational_value(a.input(1)), no = rational_value(a.input(2));
+  return yes && no && *yes == 1 && *no == 0;
+}
+
+// Entries of an axis as a matrix (result, argument): a 1 in each row, at most one in each column.
+bool is_selection(const Array& a) {
+  if (a.rank() != 2 || !is_mask(a) || !a.input(0).is("equal")) return false;
+  const Array rows = a.input(0).input(0), columns = a.input(0).input(1);
+  if (!rows.is("reshape") || rows.rank() != 2 || rows.shape()[1].extent != 1 ||
+      !columns.is("arange"))
+    return false;
+  const auto steps = steps_of(rows.input(0));
+  if (!steps || steps->first == 0) return false;
+  const Rational last =
+      steps->second + steps->first * Rational(static_cast<long>(a.shape()[0].extent - 1));
+  const Rational end(static_cast<long>(a.shape()[1].extent));
+  return steps->second >= 0 && steps->second < end && last >= 0 && last < end;
+}
+
+// Twice the same 0 or 1, once; sums over the columns of a selection S: sum_j S_ij = 1, sum_j S_ij S_kj = delta_ik.
+bool fold_masks(Term& term) {
+  const auto erase = [&](std::size_t k) {
+    term.factors.erase(term.factors.begin() + static_cast<Index>(k));
+  };
+  const auto uses = [&](Label label) {
+    auto count = std::count(term.out.begin(), term.out.end(), label);
+    for (const Factor& factor : term.factors)
+      count += std::count(factor.labels.begin(), factor.labels.end(), label);
+    return count;
+  };
+  for (std::size_t i = 0; i < term.factors.size(); ++i) {
+    const Factor mask = term.factors[i];
+    if (mask.kind != FactorKind::atom || !is_mask(mask.array)) continue;
+    const bool selects = is_selection(mask.array);
+    if (selects && uses(mask.labels[1]) == 1) {
+      term.dimensions.erase(mask.labels[1]);
+      erase(i);
+      return true;
+    }
+    for (std::size_t k = i + 1; k < term.factors.size(); ++k) {
+      const Factor other = term.factors[k];
+      if (other.array != mask.array) continue;
+      if (other.labels == mask.labels) {
+        erase(k);
+        return true;
+      }
+      if (!selects || other.labels[1] != mask.labels[1] || uses(mask.labels[1]) != 2) continue;
+      erase(k);
+      erase(i);
+      term.dimensions.erase(mask.labels[1]);
+      term.identify(mask.labels[0], other.labels[0]);
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 }  // namespace term_cpp
 
@@ -270,7 +342,8 @@ Term term_of(const Array& array, FactorKind kind) {
       return stretched(term, array.shape());
     };
     if (array.is("negative")) return scaled(-1, array.input(0));
-    if (array.is("broadcast")) return scaled(1, array.input(0));
+    const bool is_number = array.is("reshape") && array.input(0).rank() == 0;
+    if (array.is("broadcast") || is_number) return scaled(1, array.input(0));
     if (array.is("multiply")) {
       if (const auto left = rational_value(array.input(0))) return scaled(*left, array.input(1));
       if (const auto right = rational_value(array.input(1))) return scaled(*right, array.input(0));
@@ -344,7 +417,7 @@ Term stretched(Term term, const Shape& shape) {
 
 std::string make_canonical(Term& term) {
   using namespace term_cpp;
-  while (fold_roots(term)) {
+  while (fold_roots(term) || fold_masks(term)) {
   }
   std::set<Label> used(term.out.begin(), term.out.end());
   for (const Factor& factor : term.factors) used.insert(factor.labels.begin(), factor.labels.end());

@@ -522,7 +522,7 @@ class Elaboration {
         ranges.push_back({given < 0 ? given + axis.extent : given, 1, {1, {}}});
         continue;
       }
-      if (picked) throw FormulaError(index.place, "one array of indices a bracket");
+      if (picked) throw FormulaError(index.place, "one array of indices a bracket; write A[i][j]");
       picked = place;
       picked_axis = static_cast<Index>(kept.size());
       ranges.push_back({0, 1, axis});

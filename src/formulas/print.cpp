@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "scalars/latex_name.hpp"
+
 namespace popgrad::formulas::syntax {
 namespace {
 
@@ -247,11 +249,6 @@ class CppPrinter : public NumpyPrinter {
   std::vector<char> counts_;
 };
 
-constexpr std::array<std::string_view, 34> greek{
-    "alpha",   "beta",   "gamma", "delta",   "epsilon", "zeta",  "eta",   "theta", "iota",
-    "kappa",   "lambda", "mu",    "nu",      "xi",      "pi",    "rho",   "sigma", "tau",
-    "upsilon", "phi",    "chi",   "psi",     "omega",   "Gamma", "Delta", "Theta", "Lambda",
-    "Xi",      "Pi",     "Sigma", "Upsilon", "Phi",     "Psi",   "Omega"};
 constexpr std::array<std::string_view, 8> known_to_latex{"exp",  "log", "sin", "cos",
                                                          "tanh", "max", "min", "arg"};
 
@@ -428,21 +425,8 @@ class LatexPrinter : public Printer {
     }
     return made;
   }
-  // Lambda_k as \Lambda_{k}; words upright.
   static std::string symbol(std::string_view name) {
-    const std::size_t bar = name.find('_');
-    const std::string_view stem = name.substr(0, bar);
-    const std::string_view rest =
-        bar == std::string_view::npos ? std::string_view() : name.substr(bar + 1);
-    if (!is_plain_name(name)) return "\\text{" + escaped(name) + "}";
-    std::string made = contains(greek, stem) ? "\\" + std::string(stem)
-                       : stem.size() == 1    ? std::string(stem)
-                                          : "\\mathrm{" + escaped(rest.empty() ? name : stem) + "}";
-    if (rest.empty() || stem.empty()) return made;
-    return made + "_{" +
-           (rest.size() == 1 || contains(greek, rest) ? symbol(rest)
-                                                      : "\\mathrm{" + escaped(rest) + "}") +
-           "}";
+    return is_plain_name(name) ? latex_name(name) : "\\text{" + escaped(name) + "}";
   }
   // einsum('ij,j->i', A, x) as \sum_{j} A_{ij} x_{j}; nothing if the labels are not written so.
   [[nodiscard]] std::string contraction(const Node& n) const {

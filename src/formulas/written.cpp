@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -357,7 +358,83 @@ class Writer {
   }
 };
 
+// put, the adjoint of take, has no name in NumPy: the sum over what each place is taken for.
+Array summed_places(const GraphNode& put, const Array& adjoint, const Array& indices) {
+  const Index axis = put.numbers[0];
+  const Dimension& places = put.shape[static_cast<std::size_t>(axis)];
+  std::string labels, index_labels;
+  for (Index k = 0; k < adjoint.rank(); ++k) labels += static_cast<char>('a' + k);
+  index_labels = labels.substr(static_cast<std::size_t>(axis), indices.shape().size());
+  const std::string place(1, static_cast<char>('a' + adjoint.rank()));
+  std::string out = labels;
+  out.replace(static_cast<std::size_t>(axis), indices.shape().size(), place);
+  return einsum(labels + "," + index_labels + place + "->" + out,
+                {adjoint, one_hot(indices, places)});
+}
+
+// The factor of a product that is a number, and the other; no number: null.
+struct NumberTimes {
+  const Rational* number = nullptr;
+  Array factor{};
+};
+NumberTimes number_times(const Array& product) {
+  for (std::size_t i = 0; i < 2 && product.is("multiply"); ++i) {
+    const Array number = product.input(i);
+    if (number.rank() == 0 && number.node().text.empty() && constant_value(number) != nullptr)
+      return {constant_value(number), product.input(1 - i)};
+  }
+  return {};
+}
+// 1/2 (2 x) as x, with all numbers of a product in one.
+Array with_one_number(const Array& product) {
+  Rational number = 1;
+  Array factor = product;
+  for (NumberTimes parts = number_times(factor); parts.number != nullptr;
+       parts = number_times(factor)) {
+    number *= *parts.number;
+    factor = parts.factor;
+  }
+  if (factor == product || to_text(factor.shape()) != to_text(product.shape())) return product;
+  return number == 1 ? factor : factor.number(number) * factor;
+}
+
+// Every formula rebuilt; make(node, inputs) gives a node with rebuilt inputs.
+std::vector<Array> rebuilt(const std::vector<Array>& formulas,
+                           const std::function<Array(const Array&, GraphNode)>& make) {
+  Graph& graph = *formulas.front().graph;
+  const std::vector<bool> needed = needed_for(formulas);
+  std::vector<Array> made(needed.size());
+  for (std::size_t k = 0; k < needed.size(); ++k) {
+    if (!needed[k]) continue;
+    GraphNode node = graph.node(k);
+    for (std::size_t& input : node.inputs) input = made[input].place;
+    made[k] = make({&graph, k}, std::move(node));
+  }
+  std::vector<Array> results;
+  for (const Array& f : formulas) results.push_back(made[f.place]);
+  return results;
+}
+
 }  // namespace
+
+std::vector<Array> in_numpy(const std::vector<Array>& formulas) {
+  if (formulas.empty()) return {};
+  return rebuilt(formulas, [](const Array& old, GraphNode node) {
+    Graph& graph = *old.graph;
+    if (old.is("put"))
+      return summed_places(node, {&graph, node.inputs[0]}, {&graph, node.inputs[1]});
+    // Where it was needed, derivatives are taken already.
+    if (old.is("stop_gradient")) return Array{&graph, node.inputs[0]};
+    // A number of Python takes no index such as None.
+    if (old.is("reshape") && old.input(0).rank() == 0)
+      return broadcast({&graph, node.inputs[0]}, node.shape);
+    if (old.is("broadcast")) {
+      const Array inner{&graph, node.inputs[0]};
+      return broadcast(inner.is("broadcast") ? inner.input(0) : inner, node.shape);
+    }
+    return with_one_number(graph.add(std::move(node)));
+  });
+}
 
 Written written(const Array& array) { return Writer({}).write("", array, false); }
 

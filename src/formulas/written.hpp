@@ -27,4 +27,7 @@ Written written(const Array& array);
 /// `part1`, `part2`, ... that no variable has.
 std::vector<Written> written(const std::vector<NamedArray>& outputs);
 
+/// The same formulas in operations that have names in NumPy; their values only, so without stop_gradient.
+std::vector<Array> in_numpy(const std::vector<Array>& formulas);
+
 }  // namespace popgrad::formulas

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "popgrad/base/error.hpp"
@@ -101,13 +103,13 @@ class Reader {
     return made;
   }
 
- private:
   [[nodiscard]] TextPlace place(const toml::source_position& at) const {
     if (at.line == 0 || at.line > lines_.size()) return {};
     const std::string_view line = lines_[at.line - 1];
     return {at.line, characters(from_ascii(line.substr(0, at.column - 1))) + 1};
   }
 
+ private:
   // Where the first character of a text stands, if all of it stands in the file as it is.
   [[nodiscard]] TextPlace content(const toml::source_region& region,
                                   const std::string& text) const {
@@ -131,6 +133,31 @@ class Reader {
 
   std::vector<std::string> lines_;
 };
+
+// In our words, by those of the library.
+std::string reason_of(std::string_view description) {
+  const auto has = [&](std::string_view part) { return description.find(part) != part.npos; };
+  if (has("cannot redefine")) {
+    const std::size_t begin = std::min(description.find('\''), description.size());
+    const std::size_t end = std::min(description.find('\'', begin + 1), description.size());
+    return fmt::format("{} is there already; leave one out",
+                       description.substr(begin, end - begin + 1));
+  }
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> reasons{
+      {{"dangling comma", "a , stands before the }; leave it out"},
+       {"expected '='", "a = is missing"},
+       {"expected ']'", "a ] is missing"},
+       {"closing ']'", "a , or ] is missing"},
+       {"closing '}'", "a , or } is missing"},
+       {"control characters", "a quote is missing at the end of a text"},
+       {"value type", "is no number, and a text stands between quotes"},
+       {"expected value", "a value is missing"},
+       {"a comment or whitespace", "something follows the end of an entry; give one a line"}}};
+  for (const auto& [part, reason] : reasons) {
+    if (has(part)) return std::string(reason);
+  }
+  return "give lines such as t1 = 10";
+}
 
 void check_utf8(const std::string& text, const std::string& file) {
   std::istringstream in(text);
@@ -166,8 +193,10 @@ TomlNode parse_toml(const std::string& text, const std::string& file) {
     const toml::table table = toml::parse(ascii, file);
     return Reader(ascii).node(table);
   } catch (const toml::parse_error& error) {
-    throw InputError(fmt::format("{}: line {}: is not TOML; give lines such as t1 = 10", file,
-                                 error.source().begin.line));
+    const TextPlace at = Reader(ascii).place(error.source().begin);
+    throw InputError(fmt::format("{}: line {}: is not TOML: column {}: {}", file,
+                                 error.source().begin.line, at.column,
+                                 reason_of(from_ascii(error.description()))));
   }
 }
 

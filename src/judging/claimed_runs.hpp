@@ -26,6 +26,8 @@ struct Suspect {
   // Of a choice, which is 0 as said and 1 otherwise.
   std::string said{}, other{};
   double least = 0;  ///< of the values allowed
+  /// Of a parameter: runs take their steps with its value, and are observed as claimed.
+  bool in_training_only = false;
 
   /// Whether the fault has one sign: a probability or a momentum of 0 is never less, and of two choices
   /// there is but one other.
@@ -36,6 +38,7 @@ struct Suspect {
   }
   /// A name that no other suspect has.
   [[nodiscard]] std::string label() const {
+    if (in_training_only) return name + " in training only";
     return kind == Kind::choice ? name + " " + other : name;
   }
 

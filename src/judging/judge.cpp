@@ -8,6 +8,7 @@
 #include <iterator>
 #include <limits>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "judging/cross_check.hpp"
@@ -52,8 +53,12 @@ bool fluctuates(const CrossCheck& rows, const std::string& observable) {
 }
 
 JudgedSetting setting_of(const Suspect& suspect) {
-  return {suspect.name,     suspect.assumed, suspect.kind == Suspect::Kind::choice,
-          suspect.said,     suspect.other,   suspect.kind == Suspect::Kind::learning_rate,
+  return {suspect.in_training_only ? suspect.label() : suspect.name,
+          suspect.assumed,
+          suspect.kind == Suspect::Kind::choice,
+          suspect.said,
+          suspect.other,
+          suspect.kind == Suspect::Kind::learning_rate,
           suspect.asked_for};
 }
 
@@ -109,6 +114,13 @@ void take(const WholeRunTests& tests, Judgement& made) {
                 made.assumed_batch / ratio.low};
 }
 
+constexpr int least_decade = -30;  // of a chance that is computed
+
+std::string chance_text(double chance) {
+  return chance <= std::pow(10, least_decade) ? fmt::format("below 1e{}", least_decade)
+                                              : fmt::format("{:.1g}", chance);
+}
+
 // Runs that fluctuate as the recorded ones should, and whether they are predicted.
 struct Fluctuation {
   const std::vector<Trajectory<double>>& runs;
@@ -158,6 +170,7 @@ struct RunJudge::State {
   Report report;
   std::unique_ptr<WholeRuns> whole;
   std::vector<Trajectory<double>> ensemble, own;
+  WholeRunTests tests;
   Judgement judgement;
   std::vector<JudgingTime> took;
   Clock::time_point part_began = Clock::now();
@@ -180,8 +193,12 @@ struct RunJudge::State {
     steps.save_steps = steps_at(times, steps.step_size);
     steps.steps = steps.save_steps.back();
     if (!samples(info)) steps.batch = 0;
-    steps.batch_loss =
-        info.name == sampled.name && has(recorded.front().columns, batch_loss_column);
+    if (info.name != sampled.name) {
+      steps.sampled = {};
+    } else {
+      steps.sampled.loss = has(recorded.front().columns, batch_loss_column);
+      steps.sampled.accuracy = has(recorded.front().columns, batch_accuracy_column);
+    }
     steps.runs = info.kind == RungKind::random ? request.runs : 1;
     return steps;
   }
@@ -212,9 +229,8 @@ struct RunJudge::State {
     WalkRequest steps = steps_of(sampled);
     steps.first_run = static_cast<std::uint32_t>(ensemble.size());
     steps.runs = std::min(runs, steps.runs) - steps.first_run;
-    std::vector<Trajectory<double>> further = uninterrupted(
-        runs_of_walk(request.model, sampled, request.parameters, steps,
-                     {false, request.fresh_starts, request.averaged_batch_loss}, report));
+    std::vector<Trajectory<double>> further = uninterrupted(runs_of_walk(
+        request.model, sampled, request.parameters, steps, {false, request.fresh_starts}, report));
     require_ends(further);
     std::move(further.begin(), further.end(), std::back_inserter(ensemble));
   }
@@ -229,7 +245,7 @@ struct RunJudge::State {
     std::vector<Trajectory<double>> runs;
     if (walks(info)) {
       runs = runs_of_walk(request.model, info, request.parameters, steps_of(info),
-                          {events, request.fresh_starts, request.averaged_batch_loss}, report);
+                          {events, request.fresh_starts}, report);
     } else {
       SolveRequest<double> flow = flow_request();
       flow.find_events = events;
@@ -256,16 +272,19 @@ struct RunJudge::State {
     for (OtherReading& reading :
          other_readings({runs, means, judgement.rows, request.model, sampled, request.parameters,
                          request.steps.step_size, static_cast<double>(request.steps.batch),
-                         request.averaged_batch_loss})) {
+                         request.steps.sampled})) {
       JudgeRequest other = request;
       other.fit = false;
-      other.averaged_batch_loss = reading.averaged_batch_loss.value_or(request.averaged_batch_loss);
+      other.steps.sampled = reading.columns;
       try {
         const RunJudge judge(std::move(other), std::move(reading.runs), report);
         const CrossCheck& rows = judge.judgement().rows;
         const bool single_rows =
             reading.independent.empty() || fluctuates(rows, reading.independent);
-        if (judge.judgement().consistent() && single_rows) return {reading.words};
+        if (judge.judgement().consistent() && single_rows) {
+          return {fmt::format("{}: chance {} instead of {}", reading.words,
+                              chance_text(judge.state_->chance()), chance_text(chance()))};
+        }
       } catch (const Stopped&) {
         throw;
       } catch (const std::exception&) {
@@ -273,6 +292,26 @@ struct RunJudge::State {
       }
     }
     return {};
+  }
+
+  // The lowest level at which something departs, to a tenth of a decade: the chance of as much under the sampled law.
+  [[nodiscard]] double chance() const {
+    constexpr double precision = 0.1;
+    CrossCheckRequest asked = row_request();
+    asked.predicted = expected().predicted;
+    double departs = 0, passes = least_decade;  // logarithms of levels
+    const auto is_consistent = [&](double decade) {
+      const double level = std::pow(10, decade);
+      asked.false_alarm = share_of_rows * level;
+      return tests.with_chances_times(level / request.level).consistent() &&
+             cross_check(recorded, expected().runs, nullptr, asked).consistent();
+    };
+    if (is_consistent(departs)) return 1;
+    while (departs - passes > precision) {
+      const double middle = (departs + passes) / 2;
+      (is_consistent(middle) ? passes : departs) = middle;
+    }
+    return std::pow(10, passes);
   }
 
   // Rows and tests by what a rung makes; empty `runs`: by the sampled rung itself.
@@ -310,9 +349,9 @@ RunJudge::RunJudge(JudgeRequest request, std::vector<RecordedRun> recorded,
                       asked.suspects,
                       share_of_settings * asked.level,
                       share_of_levels * asked.level,
+                      share_of_rows * asked.level,
                       asked.resolution,
                       asked.fresh_starts,
-                      asked.averaged_batch_loss,
                       !asked.ensemble},
       s.recorded, s.report);
   const PredictedRuns* const predicted = s.whole->predicted_runs();
@@ -327,7 +366,7 @@ RunJudge::RunJudge(JudgeRequest request, std::vector<RecordedRun> recorded,
   find_regimes_of_walks(s.ensemble, asked.model, s.sampled);
   if (s.recorded.size() > 1) s.recorded.push_back(mean_of(s.recorded));
   if (s.rung.name != s.sampled.name) s.own = s.runs_of(s.rung, asked.events);
-  const auto [rows, tests] = s.tests_of(s.rung, s.own);
+  std::tie(s.judgement.rows, s.tests) = s.tests_of(s.rung, s.own);
   Judgement& made = s.judgement;
   made.level = asked.level;
   made.row_level = share_of_rows * asked.level;
@@ -337,13 +376,12 @@ RunJudge::RunJudge(JudgeRequest request, std::vector<RecordedRun> recorded,
   made.why_sampled = s.whole->why_not();
   made.own_runs = s.ensemble.size();
   made.assumed_batch = static_cast<double>(asked.steps.batch);
-  made.rows = rows;
-  take(tests, made);
+  take(s.tests, made);
   s.ends_part("expected runs");
   if (!made.has_tests || s.rung.name != s.sampled.name || !asked.fit) return;
   try {
     if (!made.consistent()) made.readings = s.agreeing_readings();
-    for (const FittedFault& fit : s.whole->fits(tests, s.report)) {
+    for (const FittedFault& fit : s.whole->fits(s.tests, s.report)) {
       made.fits.push_back({setting_of(fit.suspect), fit.value, fit.half_width, fit.interval,
                            fit.explains, fit.why_not});
     }

@@ -65,8 +65,8 @@ double change_of(const Suspect& suspect) {
 }
 
 std::string LinearEnsembles::why_not(std::size_t observables) const {
-  if (claimed_.steps.batch_loss)
-    return "the law of the loss of a minibatch is known by sampling only";
+  if (claimed_.steps.sampled.any())
+    return "the law of a column of samples is known by sampling only";
   if (observables * claimed_.steps.save_steps.size() > most_rows) {
     return fmt::format("more than {} numbers are logged", most_rows);
   }
@@ -113,6 +113,7 @@ const LinearEnsembles::Runs* LinearEnsembles::changed(const Suspect& suspect) co
 
 std::optional<LinearEnsembles::Runs> LinearEnsembles::with(const Suspect& suspect, double value,
                                                            Index runs, LinearOrder order) const {
+  if (suspect.in_training_only) return std::nullopt;  // a rung has one observer
   const RunSetting setting = setting_with(claimed_, suspect, value);
   const std::optional<AnyRung<double>> rung = rung_of(setting, false);
   if (!rung) return std::nullopt;

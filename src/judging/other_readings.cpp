@@ -17,10 +17,6 @@
 namespace popgrad {
 namespace {
 
-// The observable whose mean over a minibatch batch_loss is: named as it, without "batch_".
-constexpr std::string_view loss_column =
-    std::string_view(batch_loss_column).substr(std::string_view("batch_").size());
-
 // ---- units ----------------------------------------------------------------------------------
 
 struct Unit {
@@ -157,37 +153,101 @@ std::optional<OtherReading> a_step_off(const ReadingRequest& request, bool later
       std::move(runs)};
 }
 
-// ---- the loss -------------------------------------------------------------------------------
+// ---- columns of samples ---------------------------------------------------------------------
+
+constexpr double usual_smoothing = 0.6;  // that TensorBoard begins with
+
+// An observable of the law, and its mean over a minibatch.
+struct Pair {
+  const char* law;
+  const char* minibatch;
+};
+constexpr std::array<Pair, 2> pairs{
+    {{loss_column, batch_loss_column}, {"accuracy", batch_accuracy_column}}};
 
 bool is_logged(const ReadingRequest& request, std::string_view name) {
   const std::vector<std::string>& columns = request.recorded.front().columns;
   return std::find(columns.begin(), columns.end(), name) != columns.end();
 }
 
-std::optional<OtherReading> as_batch_loss(const ReadingRequest& request, bool averaged) {
-  if (!is_logged(request, loss_column) || is_logged(request, batch_loss_column)) {
-    return std::nullopt;
-  }
-  OtherReading made{
-      averaged ? "`loss` being that of minibatches averaged over the steps since the row before "
-                 "(--map batch_loss=COLUMN --averaged)"
-               : "`loss` being that of the minibatch before its step (--map batch_loss=COLUMN)",
-      request.recorded, batch_loss_column, averaged};
+// The column `from` taken for `to`, where there is only the first.
+std::optional<OtherReading> renamed(const ReadingRequest& request, const char* from, const char* to,
+                                    const std::string& words) {
+  if (!is_logged(request, from) || is_logged(request, to)) return std::nullopt;
+  OtherReading made{fmt::format("`{}` being {} (--map {}=COLUMN", from, words, to),
+                    request.recorded};
   for (RecordedRun& run : made.runs) {
-    std::replace(run.columns.begin(), run.columns.end(), std::string(loss_column),
-                 std::string(batch_loss_column));
+    std::replace(run.columns.begin(), run.columns.end(), std::string(from), std::string(to));
   }
   return made;
 }
 
+std::optional<OtherReading> as_minibatch(const ReadingRequest& request, const Pair& of,
+                                         bool averaged) {
+  std::optional<OtherReading> made =
+      renamed(request, of.law, of.minibatch,
+              averaged ? "that of minibatches averaged over the steps since the row before"
+                       : "that of the minibatch before its step");
+  if (!made) return made;
+  made->words += averaged ? " --averaged)" : ")";
+  made->independent = of.minibatch;
+  made->columns = request.columns;
+  made->columns.averaged = averaged;
+  made->columns.held_out = 0;
+  return made;
+}
+
+std::optional<OtherReading> as_law(const ReadingRequest& request, const Pair& of) {
+  std::optional<OtherReading> made =
+      renamed(request, of.minibatch, of.law, "that of the law, not of a minibatch");
+  if (!made) return made;
+  made->words += ")";
+  made->columns = request.columns;
+  made->columns.averaged = false;
+  return made;
+}
+
 std::optional<OtherReading> averaged_otherwise(const ReadingRequest& request) {
-  if (!is_logged(request, batch_loss_column)) return std::nullopt;
-  return OtherReading{request.averaged_batch_loss
-                          ? "`batch_loss` being of one minibatch, not averaged over the steps "
-                            "since the row before (without --averaged)"
-                          : "`batch_loss` being averaged over the steps since the row before, not "
-                            "of one minibatch (--averaged)",
-                      request.recorded, batch_loss_column, !request.averaged_batch_loss};
+  const auto logged = std::find_if(
+      pairs.begin(), pairs.end(), [&](const Pair& of) { return is_logged(request, of.minibatch); });
+  if (logged == pairs.end()) return std::nullopt;
+  const char* const words = request.columns.averaged
+                                ? "of one minibatch, not averaged over the steps since the row "
+                                  "before (without --averaged)"
+                                : "averaged over the steps since the row before, not of one "
+                                  "minibatch (--averaged)";
+  OtherReading made{fmt::format("`{}` being {}", logged->minibatch, words), request.recorded,
+                    logged->minibatch, request.columns};
+  made.columns.averaged = !request.columns.averaged;
+  return made;
+}
+
+std::optional<OtherReading> smoothed_otherwise(const ReadingRequest& request) {
+  for (const char* const column : {batch_loss_column, loss_column, batch_accuracy_column}) {
+    if (!is_logged(request, column)) continue;
+    const bool smoothed = request.columns.smoothing > 0;
+    OtherReading made{
+        fmt::format("`{}` being {}", column,
+                    smoothed ? std::string("no moving average over rows (without --smoothed)")
+                             : fmt::format("a moving average over rows (--smoothed {:g})",
+                                           usual_smoothing)),
+        request.recorded,
+        {},
+        request.columns};
+    made.columns.smoothing = smoothed ? 0 : usual_smoothing;
+    return made;
+  }
+  return std::nullopt;
+}
+
+std::optional<OtherReading> not_held_out(const ReadingRequest& request) {
+  if (request.columns.held_out == 0) return std::nullopt;
+  OtherReading made{"`loss` being that of the law, not of held-out draws (without --held-out)",
+                    request.recorded,
+                    {},
+                    request.columns};
+  made.columns.held_out = 0;
+  return made;
 }
 
 }  // namespace
@@ -200,12 +260,24 @@ std::vector<OtherReading> other_readings(const ReadingRequest& request) {
     }
   }
   std::vector<OtherReading> made;
-  for (std::optional<OtherReading>& reading :
-       std::array{with_units(request), counted_in_steps(request), a_step_off(request, true),
-                  as_batch_loss(request, false), as_batch_loss(request, true),
-                  averaged_otherwise(request), a_step_off(request, false)}) {
+  const auto add = [&](std::optional<OtherReading> reading) {
     if (reading) made.push_back(std::move(*reading));
+  };
+  const auto add_with_same_columns = [&](std::optional<OtherReading> reading) {
+    if (reading) reading->columns = request.columns;
+    add(std::move(reading));
+  };
+  add_with_same_columns(with_units(request));
+  add_with_same_columns(counted_in_steps(request));
+  add_with_same_columns(a_step_off(request, true));
+  for (const bool averaged : {false, true}) {
+    for (const Pair& of : pairs) add(as_minibatch(request, of, averaged));
   }
+  add(averaged_otherwise(request));
+  for (const Pair& of : pairs) add(as_law(request, of));
+  add(not_held_out(request));
+  add(smoothed_otherwise(request));
+  add_with_same_columns(a_step_off(request, false));
   return made;
 }
 

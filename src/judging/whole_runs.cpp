@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "judging/cross_check.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/failure.hpp"
 #include "popgrad/base/range.hpp"
@@ -95,6 +96,14 @@ bool WholeRunTests::consistent() const {
   });
 }
 
+WholeRunTests WholeRunTests::with_chances_times(double factor) const {
+  WholeRunTests made = *this;
+  made.chance *= factor;
+  made.level_chance *= factor;
+  for (Fault& fault : made.faults) fault.chance *= factor;
+  return made;
+}
+
 namespace {
 
 // Standard error with `runs` runs, where there are `now`.
@@ -124,7 +133,9 @@ double WholeRunTests::visible(const Fault& fault, double now, double runs) const
 
 WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& recorded,
                      const Report& report)
-    : request_(std::move(request)), linear_(request_.claimed, request_.fresh_starts) {
+    : request_(std::move(request)),
+      runs_(recorded),
+      linear_(request_.claimed, request_.fresh_starts) {
   const std::vector<std::string>& columns = recorded.front().columns;
   const std::string none = linear_.why_not(columns.size());
   if (none.empty()) {
@@ -379,9 +390,10 @@ std::vector<Trajectory<double>> WholeRuns::simulate(const Suspect& suspect, doub
   auto [steps, parameters, batch] = setting_with(request_.claimed, suspect, value);
   steps.runs = runs;
   steps.first_run = first_run;
-  return uninterrupted(
-      runs_of_walk(request_.claimed.model, request_.claimed.sampled, parameters, steps,
-                   {false, request_.fresh_starts, request_.averaged_batch_loss}, report));
+  RunChoices choices{.events = false, .fresh_starts = request_.fresh_starts};
+  if (suspect.in_training_only) choices.observed = request_.claimed.parameters;
+  return uninterrupted(runs_of_walk(request_.claimed.model, request_.claimed.sampled, parameters,
+                                    steps, choices, report));
 }
 
 Vector<double> WholeRuns::shift_by(const Suspect& suspect, const Report& report) const {
@@ -404,6 +416,11 @@ Vector<double> WholeRuns::shift_by(const Suspect& suspect, const Report& report)
   const Vector<double> after = logged_->of(changed).rowwise().mean();
   const Vector<double> before = spread_.leftCols(sampled_runs_of_a_shift).rowwise().mean();
   return (after - before) / change;
+}
+
+bool WholeRuns::rows_agree(const std::vector<Trajectory<double>>& ensemble) const {
+  const CrossCheckRequest rows{request_.false_alarm_rows, request_.resolution};
+  return cross_check(runs_, ensemble, nullptr, rows).consistent();
 }
 
 WholeRunTests WholeRuns::tests(const std::vector<Trajectory<double>>& ensemble,
@@ -543,7 +560,8 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
         go_on_by(near ? Search::all : Search::sampled);
         continue;
       }
-      fitted.explains = tests(ensemble, nullptr, predicted).consistent();
+      fitted.explains =
+          tests(ensemble, nullptr, predicted).consistent() && (predicted || rows_agree(ensemble));
       return fitted;
     }
     before = size;
@@ -599,7 +617,7 @@ FittedFault WholeRuns::fit_of_scatter(const ScatterTest& found, const Report& re
       const Share ratio = scatter.interval(0.05);
       fitted.interval = Share{next, next / ratio.high, next / ratio.low};
       fitted.half_width = (fitted.interval->high - fitted.interval->low) / 2;
-      fitted.explains = left.consistent();
+      fitted.explains = left.consistent() && rows_agree(ensemble);
       if (fitted.explains) break;
     } catch (const Stopped&) {
       throw;
@@ -615,12 +633,22 @@ FittedFault WholeRuns::fit_of_choice(const Known& known, const Report& report) c
   FittedFault fitted{known.suspect, 1, 0, {}, false, {}};
   try {
     const auto [ensemble, predicted] = moved(known.suspect, 1, Search::all, report);
-    fitted.explains = tests(ensemble, nullptr, predicted).consistent();
+    fitted.explains =
+        tests(ensemble, nullptr, predicted).consistent() && (predicted || rows_agree(ensemble));
   } catch (const std::exception& error) {
     fitted.why_not = words_of(error);
   }
   return fitted;
 }
+
+namespace {
+
+bool explained_by(const std::vector<FittedFault>& fits) {
+  return std::any_of(fits.begin(), fits.end(),
+                     [](const FittedFault& fitted) { return fitted.explains; });
+}
+
+}  // namespace
 
 std::vector<FittedFault> WholeRuns::fits(const WholeRunTests& found, const Report& report) const {
   std::vector<FittedFault> all;
@@ -655,9 +683,7 @@ std::vector<FittedFault> WholeRuns::fits(const WholeRunTests& found, const Repor
     }
   }
   // A large fault is no line: the test of its own setting may pass by chance where others fail.
-  const bool explained = std::any_of(all.begin(), all.end(),
-                                     [](const FittedFault& fitted) { return fitted.explains; });
-  if (!all.empty() && !explained) {
+  if (!all.empty() && !explained_by(all)) {
     for (const Known* const known : others) add(*known);
   }
   const bool tested = std::any_of(known_.begin(), known_.end(), [](const Known& known) {
@@ -668,18 +694,42 @@ std::vector<FittedFault> WholeRuns::fits(const WholeRunTests& found, const Repor
   if (!all.empty() && !tested) {
     if (const auto momentum = fit_of_momentum(report)) all.push_back(*momentum);
   }
+  if (!all.empty() && !explained_by(all)) {
+    for (const Known& known : known_) {
+      const std::optional<FittedFault> fitted = fit_in_training_only(known.suspect, report);
+      if (fitted && fitted->explains) all.push_back(*fitted);
+    }
+  }
   std::stable_partition(all.begin(), all.end(),
                         [](const FittedFault& fitted) { return fitted.explains; });
   return all;
 }
 
+std::optional<FittedFault> WholeRuns::fit_by_shift(const Suspect& suspect,
+                                                   const Vector<double>& shift,
+                                                   const Report& report) const {
+  if (is_zero(shift)) return std::nullopt;
+  Vector<double> weights = correlation_->weights(shift);
+  return fit({suspect, weights, RunScore::of_means(weights), {}, 1, {}, {}}, report);
+}
+
+std::optional<FittedFault> WholeRuns::fit_in_training_only(const Suspect& suspect,
+                                                           const Report& report) const {
+  if (suspect.kind != Suspect::Kind::parameter || !suspect.one_sided()) return std::nullopt;
+  Suspect own = suspect;
+  own.in_training_only = true;
+  const auto runs_with = [&](const Suspect& with) {
+    return logged_->of(simulate(with, with.assumed + change_of(with), 1, other_draws, report));
+  };
+  // Nothing that was logged depends on what runs are observed with.
+  if (runs_with(own) == runs_with(suspect)) return std::nullopt;
+  return fit_by_shift(own, shift_by(own, report), report);
+}
+
 std::optional<FittedFault> WholeRuns::fit_of_momentum(const Report& report) const {
   try {
     const Suspect momentum = momentum_suspect(request_.claimed);
-    const Vector<double> shift = shift_by(momentum, report);
-    if (is_zero(shift)) return std::nullopt;
-    Vector<double> weights = correlation_->weights(shift);
-    return fit({momentum, weights, RunScore::of_means(weights), {}, 1, {}, {}}, report);
+    return fit_by_shift(momentum, shift_by(momentum, report), report);
   } catch (const std::exception&) {
     // A rung whose steps are its own has no momentum.
     return std::nullopt;

@@ -23,9 +23,9 @@ struct WholeRunRequest {
   std::vector<std::string> suspects;  ///< to be tested beside the usual ones
   double false_alarm = 8e-4;          ///< of all settings and the scatter; most of it of named ones
   double false_alarm_levels = 1e-4;   ///< of all levels of observables
+  double false_alarm_rows = 1e-4;     ///< of all single rows, where a setting is to explain runs
   double resolution = 1e-6;
   bool fresh_starts = false;
-  bool averaged_batch_loss = false;
   bool predict = true;  ///< where that holds; else all runs are sampled
 };
 
@@ -62,6 +62,8 @@ struct WholeRunTests {
   /// The same on one side.
   [[nodiscard]] double bound(const Fault& fault, ScoreTest::Side side) const;
   [[nodiscard]] bool consistent() const;
+  /// The same tests with all chances of a false alarm times the factor.
+  [[nodiscard]] WholeRunTests with_chances_times(double factor) const;
   /// Smallest fault of a suspect that is found with a probability of 95 %, with `runs` recorded runs
   /// where there are `now`.
   [[nodiscard]] double visible(const Fault& fault, double now, double runs) const;
@@ -74,7 +76,7 @@ struct FittedFault {
   Suspect suspect;
   double value = 0, half_width = 0;  ///< 95 %, linearised
   std::optional<Share> interval;     ///< 95 %, where it is not symmetric: of a scatter
-  bool explains = false;             ///< no test departs any more
+  bool explains = false;             ///< no test and no row departs any more
   std::string why_not;               ///< that there is no value
 };
 
@@ -105,8 +107,8 @@ class WholeRuns {
   [[nodiscard]] WholeRunTests tests(const std::vector<Trajectory<double>>& ensemble,
                                     const Trajectory<double>* centre, bool of_prediction) const;
   /// Each suspect that departs or, where anything does, is named, and momentum, alone at the value that suits
-  /// the runs best; where none of these explains the runs, every other suspect too. Those that explain
-  /// the runs come first. The batch is sought by the scatter between runs too, where that departs or its mean
+  /// the runs best; where none of these explains the runs, every other suspect too, and where those do not either, faults
+  /// of the data in training only. Those that explain the runs come first. The batch is sought by the scatter between runs too, where that departs or its mean
   /// explains nothing. Cost: an ensemble for each of a few values.
   [[nodiscard]] std::vector<FittedFault> fits(const WholeRunTests& found,
                                               const Report& report) const;
@@ -159,13 +161,25 @@ class WholeRuns {
   using Moved = std::pair<std::vector<Trajectory<double>>, bool>;
   [[nodiscard]] Moved moved(const Suspect& suspect, double value, Search search,
                             const Report& report) const;
+  /// Whether no row departs from sampled runs; with another setting than claimed the second order of predicted ones is
+  /// not known.
+  [[nodiscard]] bool rows_agree(const std::vector<Trajectory<double>>& ensemble) const;
   [[nodiscard]] FittedFault fit(const Known& known, const Report& report) const;
   /// The batch at which the runs scatter as the recorded ones do.
   [[nodiscard]] FittedFault fit_of_scatter(const ScatterTest& found, const Report& report) const;
   [[nodiscard]] FittedFault fit_of_choice(const Known& known, const Report& report) const;
   [[nodiscard]] std::optional<FittedFault> fit_of_momentum(const Report& report) const;
+  /// Of a suspect that is not among those known, whose unit shifts the mean so; nothing where it does not.
+  [[nodiscard]] std::optional<FittedFault> fit_by_shift(const Suspect& suspect,
+                                                        const Vector<double>& shift,
+                                                        const Report& report) const;
+  /// Of a fault of the data that steps were taken with, the log being of other data: labels with noise in training, a
+  /// loss of clean ones. Nothing where what was logged is the same.
+  [[nodiscard]] std::optional<FittedFault> fit_in_training_only(const Suspect& suspect,
+                                                                const Report& report) const;
 
   WholeRunRequest request_;
+  std::vector<RecordedRun> runs_;  ///< recorded
   LinearEnsembles linear_;
   std::unique_ptr<PredictedRuns> predicted_;
   std::string why_not_;

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "expectations/expectation.hpp"
+#include "formulas/blocks.hpp"
 #include "formulas/operation.hpp"
+#include "formulas/rebuild.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/memory.hpp"
 
@@ -45,6 +48,35 @@ Array expected_over(const Draw& draw, const Array& formula) {
   std::string axes;
   for (Index k = 1; k < of_all.rank(); ++k) axes += static_cast<char>('a' + k);
   return formulas::einsum("a,a" + axes + "->" + axes, {weights, of_all});
+}
+
+// stop_gradient(f(w, x)) as f(stop_gradient(w), x), which has the same value and derivatives and is a polynomial in x where
+// f is one.
+Array with_stops_at_variables(Array formula, const std::vector<Draw>& draws) {
+  formulas::Graph& graph = *formula.graph;
+  for (std::size_t k = 0; k <= formula.place; ++k) {
+    const Array stop{&graph, k};
+    if (!stop.is("stop_gradient") || stop.input(0).is("variable") ||
+        !formulas::needed_for({formula})[k])
+      continue;
+    const Array inner = stop.input(0);
+    std::vector<Array> variables, stopped;
+    const std::vector<bool> needed = formulas::needed_for({inner});
+    for (std::size_t i = 0; i < needed.size(); ++i) {
+      const Array part{&graph, i};
+      const bool drawn = std::any_of(draws.begin(), draws.end(),
+                                     [&](const Draw& draw) { return draw.variable == part; });
+      if (!needed[i] || !part.is("variable") || drawn) continue;
+      variables.push_back(part);
+      stopped.push_back(formulas::apply("stop_gradient", {part}));
+    }
+    // What is stopped once is so twice.
+    const Array made = inner.is("stop_gradient")
+                           ? inner
+                           : formulas::substituted({inner}, variables, stopped).front();
+    formula = formulas::substituted({formula}, {stop}, {made}).front();
+  }
+  return formula;
 }
 
 }  // namespace
@@ -191,6 +223,27 @@ Array expected(const Array& formula, const std::vector<Draw>& draws) {
   Array mean = formula;
   for (std::size_t k = draws.size(); k-- > 0;) mean = laws_cpp::expected_over(draws[k], mean);
   return mean;
+}
+
+OverNormals over_normals(const Array& part, const std::vector<Draw>& read) {
+  std::vector<expectations::NormalDraw> normals;
+  for (const Draw& draw : read) {
+    if (draw.is_finite()) continue;
+    if (draw.law != Law::normal)
+      return {std::nullopt, "draw " + draw.name() + " is neither normal nor of a finite law"};
+    normals.push_back({draw.variable, draw.covariance});
+  }
+  for (const Draw& draw : read) {
+    for (const expectations::NormalDraw& normal : normals) {
+      if (draw.probabilities && reads(*draw.probabilities, normal.variable))
+        return {std::nullopt, "the law of draw " + draw.name() + " depends on a normal one"};
+    }
+  }
+  if (normals.empty()) return {part, ""};
+  const expectations::Expectation found = expectations::expectation(
+      formulas::by_blocks(laws_cpp::with_stops_at_variables(part, read)), normals);
+  if (!found.mean) return {std::nullopt, found.why};
+  return {found.mean, fmt::format("exact over normal draws, {} terms", found.terms)};
 }
 
 }  // namespace popgrad::learning

@@ -63,6 +63,13 @@ Array probability(const Draw& draw);
 /// All values along a first axis: entry e of value a is digit e of a, the first entry changing slowest.
 Array all_values(const Draw& draw);
 
+/// A formula after the expectation over the normal draws among `read`, those that it reads.
+struct OverNormals {
+  std::optional<Array> mean;
+  std::string way;  ///< how it is had, empty without normal draws; or why it is not
+};
+OverNormals over_normals(const Array& formula, const std::vector<Draw>& read);
+
 /// Sums over all values of finite draws, of which later ones may depend on earlier ones; summands and terms that do
 /// not read a draw are kept out of its sum. Throws InputError where the values do not fit into memory.
 Array expected(const Array& formula, const std::vector<Draw>& draws);

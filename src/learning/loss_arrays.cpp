@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -151,8 +152,18 @@ class Names {
       arrays_.observables.push_back({o.name, array(o.name)});
     }
     show_maps();
+    show_own_maps();
     for (const LossInvariant& i : written_.invariants) check_invariant(i);
     list_entries();
+  }
+
+  void ask(const AskedFormula& asked) {
+    try {
+      arrays_.asked.emplace_back(asked_formula(asked));
+    } catch (const InputError&) {
+      if (!asked.may_fail) throw;
+      arrays_.asked.emplace_back();
+    }
   }
 
  private:
@@ -380,7 +391,12 @@ class Names {
   }
   Shape shape_of(const std::string& text) {
     if (text.find_first_not_of(' ') == std::string::npos) return {};
-    return formula("zeros(" + text + ")").shape();
+    try {
+      static_cast<void>(formulas::syntax::parse("(" + text + ")"));
+      return formula("zeros(" + text + ")").shape();
+    } catch (const FormulaError& error) {
+      throw InputError(fmt::format("shape \"{}\": {}", text, error.reason()));
+    }
   }
 
   // Each call of a law is a draw of its own, which is named as the entry if it is all of the formula. Those of samples
@@ -487,7 +503,19 @@ class Names {
           if (call.parts.size() != (by_law ? 2 : 1) || call.keywords.empty() == by_law)
             throw InputError("expected takes one formula, and law='NAME'");
           const Array f = under_law(tree, call);
-          if (read_draws(f, arrays_.draws).empty()) return f;
+          const std::vector<Draw> read = read_draws(f, arrays_.draws);
+          if (read.empty()) return f;
+          if (const OverNormals exact = over_normals(f, read); exact.mean) {
+            std::vector<Draw> finite;
+            double values = 1;
+            for (const Draw& draw : read) {
+              if (!draw.is_finite()) continue;
+              finite.push_back(draw);
+              values *= draw.values();
+            }
+            if (written_.samples == 0 || values <= static_cast<double>(written_.samples))
+              return expected(*exact.mean, finite);
+          }
           for (const ExpectedCall& known : arrays_.expectations) {
             if (known.formula == f) return known.variable;
           }
@@ -649,11 +677,8 @@ class Names {
       refuse_entry(entry, fmt::format("is of {}, which steps; give its step", r.of));
     if (!made.step.empty() && is_reduction && !steps)
       refuse_entry(entry, fmt::format("steps, but {} flows; write of = 'gd'", r.of));
-    if (!made.has_law() && made.lift.empty()) {
-      refuse_entry(entry, made.map.empty()
-                              ? "has no law: give flow, step or closed"
-                              : "has a map only; laws left out need a lift too in this version");
-    }
+    if (!made.has_law() && made.lift.empty() && made.map.empty())
+      refuse_entry(entry, "has no law: give flow, step or closed");
     if (!made.has_law() && made.map.empty())
       refuse_entry(entry, "has a lift only; laws left out need a map too in this version");
     if (!made.has_law() && steps)
@@ -716,7 +741,7 @@ class Names {
                   OwnArrays& made) {
     for (std::size_t k = 0; k < made.names.size(); ++k) {
       made.start_variables.push_back(graph_.variable(
-          fmt::format("start of {} at 0", made.states[k].node().text), made.states[k].shape()));
+          fmt::format("start({})", made.states[k].node().text), made.states[k].shape()));
     }
     const auto start = [&](const Tree& tree, std::size_t k) -> std::optional<Array> {
       const Node& call = tree.nodes[k];
@@ -830,10 +855,32 @@ class Names {
     }
   }
 
+  // The same of rungs that are coarser than one of their own.
+  void show_own_maps() {
+    for (const OwnArrays& rung : arrays_.own) {
+      for (std::size_t k = 0; k < rung.map.size() && rung.finer; ++k) {
+        if (!is_column(arrays_.own[*rung.finer], rung.names[k]))
+          arrays_.own[*rung.finer].coarser.push_back({rung.names[k], rung.map[k]});
+      }
+    }
+  }
+  [[nodiscard]] bool is_column(const OwnArrays& rung, const std::string& name) const {
+    const auto is_among = [&](const std::vector<ObservableArray>& all) {
+      return std::any_of(all.begin(), all.end(),
+                         [&](const ObservableArray& o) { return o.name == name; });
+    };
+    if (std::find(rung.names.begin(), rung.names.end(), name) != rung.names.end() ||
+        is_among(rung.coarser))
+      return true;
+    if (rung.lift.empty()) return is_among(rung.observables);
+    return rung.finer ? is_column(arrays_.own[*rung.finer], name) : is_among(arrays_.observables);
+  }
+
   void check_invariant(const LossInvariant& i) {
     const std::string entry = "invariant " + i.name;
     if (i.of == "flow" && has_loss()) {
       forbid(entry, array(i.name), "draw t");
+      arrays_.invariants.push_back({i.name, std::nullopt, array(i.name)});
       return;
     }
     const auto of = std::find_if(arrays_.own.begin(), arrays_.own.end(),
@@ -842,7 +889,32 @@ class Names {
       refuse_entry(entry, fmt::format("is of {}, which is no rung that flows", i.of));
     if (of->flow.empty() && of->has_law())
       refuse_entry(entry, fmt::format("is of {}, which does not flow", i.of));
-    forbid(entry, own_formula(entry, scope_of(*of), i.formula, "state"), "draw t");
+    const Array made = own_formula(entry, scope_of(*of), i.formula, "state");
+    forbid(entry, made, "draw t");
+    arrays_.invariants.push_back(
+        {i.name, static_cast<std::size_t>(of - arrays_.own.begin()), made});
+  }
+
+  // States of the rung hide those of finer ones.
+  Array asked_formula(const AskedFormula& asked) {
+    formulas::Scope scope{{step_size_name, graph_.variable(step_size_name, {})}};
+    for (std::optional<std::size_t> k = arrays_.own_place(asked.rung); k;
+         k = arrays_.own[*k].finer) {
+      for (const auto& [name, state] : scope_of(arrays_.own[*k])) scope.emplace(name, state);
+      for (const ObservableArray& o : arrays_.own[*k].observables) scope.emplace(o.name, o.array);
+    }
+    const Array made = located(asked.entry, [&] {
+      return with(own_scope_, &scope, [&] {
+        return asked.draws ? with_laws(asked.entry, asked.formula, arrays_.asked_draws)
+                           : observed({.name = asked.entry, .formula = asked.formula});
+      });
+    });
+    forbid(asked.entry, made, "draw");
+    for (const ExpectedCall& call : arrays_.expectations) {
+      if (reads(made, call.variable))
+        refuse_entry(asked.entry, "has an expectation that is not exact, but sampled");
+    }
+    return made;
   }
 
   // Which kinds of names a formula must not depend on, parted by spaces.
@@ -918,8 +990,11 @@ std::vector<std::string> entry_names(const std::string& name, const Shape& shape
   return names;
 }
 
-LossArrays::LossArrays(const SampleLoss& written, const Parameters& given, std::uint64_t seed) {
-  loss_arrays_cpp::Names(written, given, seed, *this).make_all();
+LossArrays::LossArrays(const SampleLoss& written, const Parameters& given,
+                       const std::vector<AskedFormula>& asked_for, std::uint64_t seed) {
+  loss_arrays_cpp::Names names(written, given, seed, *this);
+  names.make_all();
+  for (const AskedFormula& formula : asked_for) names.ask(formula);
 }
 
 Index LossArrays::dimension() const {
@@ -935,6 +1010,12 @@ std::vector<Array> LossArrays::state_variables() const {
 std::vector<Array> LossArrays::finer_states(const OwnArrays& rung) const {
   if (rung.finer) return own[*rung.finer].states;
   return rung.of_loss ? state_variables() : std::vector<Array>{};
+}
+std::optional<std::size_t> LossArrays::own_place(std::string_view rung) const {
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    if (own[k].name == rung || own[k].name + closed_ending == rung) return k;
+  }
+  return {};
 }
 std::vector<std::string> LossArrays::state_names() const {
   std::vector<std::string> names;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "formulas/evaluator.hpp"
@@ -46,6 +47,12 @@ struct Requirement {
   std::optional<Array> comparison;
 };
 
+struct InvariantArray {
+  std::string name;
+  std::optional<std::size_t> own;  ///< place of its rung among those of their own; none: the flow
+  Array array;                     ///< of the states of its rung
+};
+
 /// An entry as it is written, of any kind: "draw", "loss step".
 struct NamedEntry {
   std::string kind, name;
@@ -67,14 +74,25 @@ struct OwnArrays {
   std::vector<Array> start_variables;  ///< that `closed` reads, one a state
   std::optional<Array> time, time_slope, domain;
   std::vector<ObservableArray> observables;  ///< whose formulas read nothing that is not here
+  std::vector<ObservableArray> coarser;      ///< maps of rungs that are coarser, as columns
 
   [[nodiscard]] bool has_law() const { return !flow.empty() || !step.empty() || !closed.empty(); }
+};
+
+/// A formula beside the text: of parameters, `t`, `eta`, observables, and the states of a rung or of finer ones.
+struct AskedFormula {
+  std::string entry;  ///< for messages
+  std::string rung;   ///< of its own; another name: training
+  std::string formula;
+  bool draws = false;     ///< may call laws, which the seed draws as those of starts
+  bool may_fail = false;  ///< no array where it is none, in place of an error
 };
 
 /// Graph and arrays; not for several threads.
 struct LossArrays {
   /// `seed` draws what is fixed.
-  LossArrays(const SampleLoss& written, const Parameters& given, std::uint64_t seed = 0);
+  LossArrays(const SampleLoss& written, const Parameters& given,
+             const std::vector<AskedFormula>& asked = {}, std::uint64_t seed = 0);
 
   std::unique_ptr<formulas::Graph> graph = std::make_unique<formulas::Graph>();
   std::vector<ParameterArray> parameters;  ///< formulas after those that they read
@@ -86,10 +104,15 @@ struct LossArrays {
   std::vector<ExpectedCall> expectations;    ///< of draws, in observables
   std::vector<Requirement> requirements;
   std::vector<OwnArrays> own;
-  std::vector<NamedEntry> entries;  ///< of all kinds but sizes, in the order of the text
+  std::vector<InvariantArray> invariants;
+  std::vector<NamedEntry> entries;          ///< of all kinds but sizes, in the order of the text
+  std::vector<std::optional<Array>> asked;  ///< as asked for
+  std::vector<Draw> asked_draws;
 
   /// States of the rung that is finer than an own one.
   [[nodiscard]] std::vector<Array> finer_states(const OwnArrays& rung) const;
+  /// The place among `own` of a rung, or of its closed form; nothing for one of training.
+  [[nodiscard]] std::optional<std::size_t> own_place(std::string_view rung) const;
   /// Numbers of the state.
   [[nodiscard]] Index dimension() const;
   [[nodiscard]] std::vector<Array> state_variables() const;
@@ -112,6 +135,8 @@ struct LossArrays {
   [[nodiscard]] std::string no_gradient() const;
 };
 
+/// Of the name of the closed form of a rung that flows, too.
+inline constexpr const char* closed_ending = "_closed";
 inline constexpr const char* time_name = "t";
 inline constexpr const char* step_size_name = "eta";
 

@@ -6,55 +6,21 @@
 #include <map>
 #include <stdexcept>
 
-#include "expectations/expectation.hpp"
-#include "formulas/blocks.hpp"
 #include "formulas/gradient.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/scalars/dual.hpp"
 #include "popgrad/scalars/rational.hpp"
 #include "popgrad/scalars/real.hpp"
+#include "popgrad/walks/walk.hpp"
 
 namespace popgrad::learning {
-namespace loss_rung_cpp {
-namespace {
-
-// A summand after the expectation over its normal draws.
-struct OverNormals {
-  std::optional<Array> mean;
-  std::string way;  // or why there is none
-};
-
-OverNormals over_normals(const Array& part, const std::vector<Draw>& read) {
-  std::vector<expectations::NormalDraw> normals;
-  for (const Draw& draw : read) {
-    if (draw.is_finite()) continue;
-    if (draw.law != Law::normal)
-      return {std::nullopt, "draw " + draw.name() + " is neither normal nor of a finite law"};
-    normals.push_back({draw.variable, draw.covariance});
-  }
-  for (const Draw& draw : read) {
-    for (const expectations::NormalDraw& normal : normals) {
-      if (draw.probabilities && reads(*draw.probabilities, normal.variable))
-        return {std::nullopt, "the law of draw " + draw.name() + " depends on a normal one"};
-    }
-  }
-  if (normals.empty()) return {part, ""};
-  const expectations::Expectation found =
-      expectations::expectation(formulas::by_blocks(part), normals);
-  if (!found.mean) return {std::nullopt, found.why};
-  return {found.mean, fmt::format("exact over normal draws, {} terms", found.terms)};
-}
-
-}  // namespace
-}  // namespace loss_rung_cpp
-
 ExpectedParts::ExpectedParts(const Array& formula, const LossArrays& arrays,
                              const SampleLoss& written, const std::string& entry)
     : summed(arrays.graph->constant(0)) {
   const auto samples = static_cast<double>(written.samples);
   for (const Array& part : summands(formula)) {
     const std::vector<Draw> read = read_draws(part, arrays.draws);
-    loss_rung_cpp::OverNormals exact = loss_rung_cpp::over_normals(part, read);
+    OverNormals exact = over_normals(part, read);
     std::vector<Draw> finite;
     double values = 1;
     for (const Draw& draw : read) {
@@ -120,7 +86,7 @@ ExpectedLoss::ExpectedLoss(LossArrays& arrays, const SampleLoss& written)
 std::shared_ptr<const LossInstance> loss_instance(SampleLoss written, Parameters given,
                                                   std::uint64_t seed) {
   LossInstance made{std::move(written), std::move(given), seed, nullptr};
-  LossArrays arrays(made.written, made.given, seed);
+  LossArrays arrays(made.written, made.given, {}, seed);
   const std::vector<std::vector<double>> parameters = parameter_values<double>(arrays);
   require_parameters(made.written, arrays, parameters);
   if (made.written.loss.empty()) return std::make_shared<const LossInstance>(std::move(made));
@@ -139,7 +105,7 @@ std::shared_ptr<const LossInstance> loss_instance(SampleLoss written, Parameters
 
 template <class T>
 LossFlow<T>::Parts::Parts(const LossInstance& instance)
-    : arrays(instance.written, instance.given, instance.seed),
+    : arrays(instance.written, instance.given, {}, instance.seed),
       expected(arrays, instance.written),
       dimension(arrays.dimension()),
       parameters(parameter_values<T>(arrays)),

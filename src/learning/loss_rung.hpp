@@ -21,7 +21,6 @@
 
 namespace popgrad::learning {
 
-inline constexpr const char* loss_column = "loss";
 inline constexpr const char* error_column = "loss_error";
 
 /// What all copies of a rung share.

@@ -5,17 +5,16 @@
 #include <cmath>
 #include <utility>
 
-#include "formulas/gradient.hpp"
 #include "formulas/operation.hpp"
-#include "formulas/print.hpp"
-#include "formulas/written.hpp"
 #include "learning/loss_rung.hpp"
 #include "learning/own_rung.hpp"
+#include "learning/rung_laws.hpp"
 #include "popgrad/fluctuations/prediction.hpp"
 #include "popgrad/learning/sample_loss.hpp"
 #include "popgrad/rungs/declared_parameter.hpp"
 #include "popgrad/rungs/given_start.hpp"
 #include "popgrad/rungs/rung.hpp"
+#include "popgrad/walks/walk.hpp"
 #include "scalars/number_text.hpp"
 
 namespace popgrad {
@@ -87,38 +86,6 @@ std::string cost_of(const SampleLoss& loss, const ExpectedLoss& expected) {
              : "summands of the loss: " + ways;
 }
 
-// put, the adjoint of take, has no name in NumPy: the sum over what each place is taken for.
-Array summed_places(const formulas::GraphNode& put, const Array& adjoint, const Array& indices) {
-  const Index axis = put.numbers[0];
-  const Dimension& places = put.shape[static_cast<std::size_t>(axis)];
-  std::string labels, index_labels;
-  for (Index k = 0; k < adjoint.rank(); ++k) labels += static_cast<char>('a' + k);
-  index_labels = labels.substr(static_cast<std::size_t>(axis), indices.shape().size());
-  const std::string place(1, static_cast<char>('a' + adjoint.rank()));
-  std::string out = labels;
-  out.replace(static_cast<std::size_t>(axis), indices.shape().size(), place);
-  return formulas::einsum(labels + "," + index_labels + place + "->" + out,
-                          {adjoint, formulas::one_hot(indices, places)});
-}
-
-// The same formulas in operations that have names in NumPy.
-std::vector<Array> in_numpy(const std::vector<Array>& formulas) {
-  formulas::Graph& graph = *formulas.front().graph;
-  std::size_t end = 0;
-  for (const Array& f : formulas) end = std::max(end, f.place + 1);
-  std::vector<Array> made;
-  for (std::size_t k = 0; k < end; ++k) {
-    formulas::GraphNode node = graph.node(k);
-    for (std::size_t& input : node.inputs) input = made[input].place;
-    made.push_back(node.operation->name == "put"
-                       ? summed_places(node, {&graph, node.inputs[0]}, {&graph, node.inputs[1]})
-                       : graph.add(std::move(node)));
-  }
-  std::vector<Array> results;
-  for (const Array& f : formulas) results.push_back(made[f.place]);
-  return results;
-}
-
 template <class T>
 AnyRung<T> made(const SampleLoss& loss, const Parameters& p, std::uint64_t seed) {
   return forget_type(LossFlow<T>(loss_instance(loss, p, seed)));
@@ -175,6 +142,9 @@ void add_own_rungs(const SampleLoss& loss, const LossArrays& arrays, ModelTable&
           }
         }
       }
+      for (const ObservableArray& o : own.coarser)
+        rung.observables.push_back(
+            {with_axes(o.name, o.array), "map of a coarser rung", "any number"});
       rung.observables.insert(rung.observables.end(), states.begin(), states.end());
       const bool closed = kind == RungKind::closed_form;
       rung = rung.made_by([loss, k, closed]<class T>(const Parameters& p, std::uint64_t seed) {
@@ -188,6 +158,8 @@ void add_own_rungs(const SampleLoss& loss, const LossArrays& arrays, ModelTable&
         table.rungs.push_back(with_given_state(rung, fmt::format("{} {}", loss.name, name)));
       }
     };
+    const bool of_map = !own.has_law() && own.lift.empty();
+    if (of_map) static_cast<void>(RungLaws(loss, Parameters(loss.name)).own(k));
     if (flows) {
       add(own.name, RungKind::flow,
           own.has_law() ? "flow as written" : "flow derived from that of " + written.of);
@@ -202,7 +174,7 @@ void add_own_rungs(const SampleLoss& loss, const LossArrays& arrays, ModelTable&
     if (!written.of.empty())
       table.ladder.push_back({written.of, own.name, assumed(), end_of_steps, {}, false});
     if (flows && !own.closed.empty()) {
-      const std::string name = own.name + "_closed";
+      const std::string name = own.name + closed_ending;
       add(name, RungKind::closed_form, "closed form as written");
       table.ladder.push_back(
           {own.name, name, "the closed form of its flow", end_of_steps, {}, false});
@@ -275,28 +247,6 @@ std::shared_ptr<const Model> model_of_loss(SampleLoss loss) {
                   {"gd", "flow", "steps of length 0", end, {}, false}};
   add_own_rungs(loss, arrays, table);
   return std::make_shared<const Model>(std::move(table));
-}
-
-std::vector<std::string> field_in_numpy(const SampleLoss& loss, const Parameters& given) {
-  using namespace learning;
-  LossArrays arrays(loss, given);
-  const ExpectedLoss expected(arrays, loss);
-  if (expected.sampled)
-    reject_entry(loss.name, "loss", "is sampled, so its field has no formula of its own");
-  const std::vector<Array> slopes = gradient(expected.summed, arrays.state_variables());
-  std::vector<formulas::NamedArray> outputs;
-  for (std::size_t k = 0; k < slopes.size(); ++k) {
-    const StateArray& s = arrays.states[k];
-    outputs.push_back({"d_" + s.variable.node().text, -(s.rate * slopes[k])});
-  }
-  std::vector<Array> fields;
-  for (const formulas::NamedArray& output : outputs) fields.push_back(output.array);
-  fields = model_of_loss_cpp::in_numpy(fields);
-  for (std::size_t k = 0; k < fields.size(); ++k) outputs[k].array = fields[k];
-  std::vector<std::string> lines;
-  for (const formulas::Written& line : written(outputs))
-    lines.push_back(line.name + " = " + formulas::syntax::to_numpy(line.tree));
-  return lines;
 }
 
 std::string no_gradient(const SampleLoss& loss, const Parameters& given) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "formulas/gradient.hpp"
+#include "learning/rung_laws.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/scalars/dual.hpp"
@@ -142,6 +143,12 @@ class OwnRung {
         for (const T& number : p.observables->values().output(k)) row[column++] = number;
       }
     }
+    if (p.coarser) {
+      p.coarser->run(z, t);
+      for (std::size_t k = 0; k < p.own.coarser.size(); ++k) {
+        for (const T& number : p.coarser->values().output(k)) row[column++] = number;
+      }
+    }
     for (const T& number : z) row[column++] = number;
   }
   void next(Vector<T>& z, const T& eta) const {
@@ -169,7 +176,7 @@ class OwnRung {
  private:
   struct Parts {
     explicit Parts(const OwnRung& of)
-        : arrays(of.instance_->written, of.instance_->given, of.instance_->seed),
+        : arrays(of.instance_->written, of.instance_->given, {}, of.instance_->seed),
           own(arrays.own[of.place_]),
           parameters(parameter_values<T>(arrays)) {
       const auto evaluator = [&](const std::vector<Array>& outputs) {
@@ -187,13 +194,16 @@ class OwnRung {
       closed = evaluator(own.closed);
       lift = evaluator(own.lift);
       map = evaluator(own.map);
-      if (own.time) time = evaluator({*own.time, *own.time_slope});
+      if (own.time && own.has_law()) time = evaluator({*own.time, *own.time_slope});
       if (own.finer) {
         finer = own_rung<T>(of.instance_, *own.finer, false);
       } else if (own.of_loss) {
         finer = forget_type(LossFlow<T>(of.instance_));
       }
-      if (!own.has_law()) {
+      if (!own.has_law() && own.lift.empty()) {
+        laws.emplace(of.instance_->written, of.instance_->given);
+        flow.emplace(prepared(laws->own(of.place_).values, laws->arrays(), parameters), own.states);
+      } else if (!own.has_law()) {
         const std::vector<Array> states = arrays.finer_states(own);
         directions = directions_of(states);
         along = evaluator(formulas::derivative_along(own.map, states, directions));
@@ -208,21 +218,27 @@ class OwnRung {
           columns.push_back(column);
         }
       } else {
-        std::vector<Array> outputs;
         const ExpectedObservables expected(own.observables, arrays, of.instance_->written, nullptr);
         if (!expected.sampled.empty()) {
           reject_entry(of.instance_->written.name, "rung " + own.name,
                        "has expectations that are sampled; give it a lift");
         }
-        for (const ObservableArray& o : expected.shown) {
-          outputs.push_back(o.array);
-          for (std::string& name : entry_names(o.name, o.array.shape()))
-            columns.push_back(std::move(name));
-        }
-        observables = of_state(outputs);
+        observables = of_state(shown_arrays(expected.shown));
       }
+      coarser = of_state(shown_arrays(own.coarser));
       columns.insert(columns.end(), names.begin(), names.end());
       set_start(of);
+    }
+
+    // With their names as columns.
+    std::vector<Array> shown_arrays(const std::vector<ObservableArray>& all) {
+      std::vector<Array> outputs;
+      for (const ObservableArray& o : all) {
+        outputs.push_back(o.array);
+        for (std::string& name : entry_names(o.name, o.array.shape()))
+          columns.push_back(std::move(name));
+      }
+      return outputs;
     }
 
     void set_start(const OwnRung& of) {
@@ -275,8 +291,9 @@ class OwnRung {
     LossArrays arrays;
     const OwnArrays& own;
     std::vector<std::vector<T>> parameters;
+    std::optional<RungLaws> laws;  ///< where the flow is derived from the map
     std::optional<AnyRung<T>> finer;
-    std::optional<OfState<T>> flow, observables;
+    std::optional<OfState<T>> flow, observables, coarser;
     std::optional<formulas::Evaluator<T>> step, closed, lift, map, time, along;
     std::vector<Array> directions;
     std::vector<std::string> columns;

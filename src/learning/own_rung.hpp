@@ -1,12 +1,14 @@
 #pragma once
 /// Rungs of a loss that are written down as laws of their own (LossRung):
 ///
-///   z' = time'(t) flow(z, time(t)),   z <- step(z),   z = closed(time(t)),   z' = Dmap(L(z)) F(L(z)),  L = lift
+///   z' = time'(t) flow(z, time(t)),   z <- step(z),   z = closed(time(t)),   z' = Dmap(L(z)) F(L(z)),  L = lift,
+///   z' = G(z) where Dmap(x) F(x) = G(map(x)) for all x
 ///
 /// Shapes  z: the entries of the states, one state after the other, each row after row.
 /// Time    that of the finer rung, so that rungs are compared at equal times.
 /// Scalars double, Real, Dual<double>; Rational where the formulas have values on it.
-/// Columns through the lift those of the finer rung, else observables that read nothing else; then the states.
+/// Columns through the lift those of the finer rung, else observables that read nothing else; then maps of coarser
+/// rungs of their own, and the states.
 
 #include <cstddef>
 #include <memory>

@@ -28,14 +28,25 @@ constexpr std::array<const char*, 3> picture_kinds{"svg", "png", "pdf"};
 constexpr std::size_t caption_width = 80;
 constexpr std::size_t longest_value = 40;
 
-// Broken into lines at blanks.
+// The next blank at or after `from` that may end a line: "name = value" and "seed 1" stay whole.
+std::size_t next_break(const std::string& text, std::size_t from) {
+  constexpr std::string_view begins_value = "=-0123456789";
+  for (std::size_t at = text.find(' ', from); at != std::string::npos;
+       at = text.find(' ', at + 1)) {
+    const bool ends_name = at > 0 && text[at - 1] == '=';
+    const bool before_value =
+        at + 1 < text.size() && begins_value.find(text[at + 1]) != std::string_view::npos;
+    if (!ends_name && !before_value) return at;
+  }
+  return text.size();
+}
+
 std::string wrapped_caption(const std::string& text) {
   std::string lines;
   std::size_t width = 0;
   std::size_t begin = 0;
   while (begin < text.size()) {
-    std::size_t end = text.find(' ', begin);
-    if (end == std::string::npos) end = text.size();
+    const std::size_t end = next_break(text, begin);
     const std::size_t length = end - begin;
     if (width > 0) lines += width + 1 + length > caption_width ? "\n" : " ";
     width = width > 0 && width + 1 + length <= caption_width ? width + 1 + length : length;
@@ -99,7 +110,7 @@ bool run_gnuplot(const fs::path& folder, const std::string& script) {
   return true;
 }
 
-// The script that is laid beside its data: how it came about, the common look, the figure.
+// The script that is written next to its data: what made it, the common look, the figure.
 std::string whole_script(const Drawing& drawing) {
   const std::string_view style = plot_script("style");
   const std::string_view body =

@@ -23,7 +23,7 @@ struct Drawing {
   std::string command;  ///< the line that makes it again
   std::uint64_t seed = 1;
   std::filesystem::path folder;  ///< made if missing
-  /// Of this suffix (.svg, .png, .pdf) alone, in place of all files in the folder; empty: all.
+  /// The only file to write, of suffix .svg, .png or .pdf; empty: all of them, with data and script.
   std::filesystem::path picture = {};
 
   /// The text in lines that fit, as the variables `caption` and `caption_lines`.

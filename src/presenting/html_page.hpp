@@ -18,7 +18,7 @@ std::string inline_picture(std::string_view svg, std::string_view prefix,
                            std::string_view description);
 
 /// The page around `body`: style for screens, phones, paper and dark rooms, sorting of tables; no
-/// file and no address beside it.
+/// other file and no address.
 std::string html_page(std::string_view title, std::string_view body);
 
 }  // namespace popgrad

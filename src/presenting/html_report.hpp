@@ -21,7 +21,7 @@ struct ReportContent {
   std::map<std::string, std::size_t> kept;
 };
 
-/// Self-contained: inline pictures, no file and no address beside it. Says so where parts are missing.
+/// Self-contained: inline pictures, no other file and no address. Says so where parts are missing.
 std::string html_report(const ReportContent& report);
 
 }  // namespace popgrad

@@ -1,5 +1,5 @@
 #pragma once
-/// Times of regimes as text: one rung, or several beside each other.
+/// Times of regimes as text: one rung, or several in columns.
 
 #include <string>
 #include <vector>

@@ -36,7 +36,7 @@ struct ReportPart {
 /// A picture of the page.
 struct ReportPicture {
   std::string name;
-  std::string title;  ///< also what readers are told who do not see it
+  std::string title;  ///< also the alternative text of the picture
   std::string svg;
   std::string command;  ///< the line that makes it
 };

@@ -155,8 +155,10 @@ PYBIND11_MODULE(_popgrad, module) {
              py::arg("progress"), py::arg("main_thread"));
   module.def("pending_interrupt", &pending_interrupt);
   py::class_<Observer>(module, "Observer")
-      .def(py::init<const std::string&, std::string, const std::string&, std::uint64_t>(),
-           py::arg("model"), py::arg("rung"), py::arg("instance"), py::arg("seed"))
+      .def(py::init<const std::string&, std::string, const std::string&, std::uint64_t,
+                    const std::map<std::string, std::string>&>(),
+           py::arg("model"), py::arg("rung"), py::arg("instance"), py::arg("seed"),
+           py::arg("texts"))
       .def_property_readonly("columns", &Observer::columns)
       .def("observe", &Observer::observe, py::arg("state"), py::arg("t"));
 }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "scalars/latex_name.hpp"
+
 namespace popgrad {
 namespace {
 
@@ -16,16 +18,18 @@ std::vector<T> values_of(const std::vector<NumberParameter>& parameters, const P
   return numbers;
 }
 
+GiNaC::symbol symbol_of(const std::string& name) { return {name, latex_name(name)}; }
+
 // A symbol for each parameter and each component of the state.
 AnyRung<Expression> over_symbols(const AnyLaw& law,
                                  const std::vector<NumberParameter>& parameters) {
   std::vector<Expression> symbols;
   for (const NumberParameter& parameter : parameters) {
-    symbols.emplace_back(GiNaC::symbol(std::string(parameter.name)));
+    symbols.emplace_back(symbol_of(std::string(parameter.name)));
   }
   AnyRung<Expression> rung = law.over_symbols(symbols);
   for (Index i = 0; i < rung.dimension; ++i) {
-    rung.initial[i] = GiNaC::symbol(rung.state_names[static_cast<std::size_t>(i)]);
+    rung.initial[i] = symbol_of(rung.state_names[static_cast<std::size_t>(i)]);
   }
   return rung;
 }

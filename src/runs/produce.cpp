@@ -190,7 +190,7 @@ std::vector<Trajectory<double>> produce_walks(const Walker& walker, WalkRequest 
     const Trajectory<double>& part = earlier[run];
     if (part.outcome.ending == Ending::reached_end) {
       runs.push_back(part);
-      runs.back().columns = walker.columns();
+      runs.back().columns = request.sampled.with(walker.columns());
       continue;
     }
     // Streams are named by run and step, so going on repeats what would have

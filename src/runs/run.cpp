@@ -88,7 +88,8 @@ RunResult<double> run_rung(const RunRequest<double>& request, const MakeWalks& m
   const RungInfo& info = request.rung;
   const Walker walker = walker_of(model, info, request.parameters, request.seed,
                                   request.walk.value_or(WalkRequest{}));
-  check_fit(request, walker.columns().size(), walker.numbers());
+  const SampledColumns sampled = request.walk ? request.walk->sampled : SampledColumns{};
+  check_fit(request, sampled.with(walker.columns()).size(), walker.numbers());
   if (request.states && walker.rung.varying_length) {
     reject(model.name() + " " + info.name, "--states", "given",
            "does not go with a state whose length changes; leave it out, or take a dense rung");

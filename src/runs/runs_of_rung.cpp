@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "popgrad/base/error.hpp"
@@ -16,23 +15,22 @@
 namespace popgrad {
 namespace {
 
-// Of a run that has a row for each step from 0, those at `steps`.
-void average_batch_loss(Trajectory<double>& run, const std::vector<std::uint64_t>& steps) {
-  std::vector<double> times;
-  std::vector<std::vector<double>> rows;
-  std::uint64_t begin = 0;
-  for (const std::uint64_t step : steps) {
-    if (step >= run.rows.size()) break;
-    const std::uint64_t end = std::max<std::uint64_t>(step, begin + 1);
-    double sum = 0;
-    for (std::uint64_t k = begin; k < end; ++k) sum += run.rows[k].back();
-    times.push_back(run.t[step]);
-    rows.push_back(run.rows[step]);
-    rows.back().back() = sum / static_cast<double>(end - begin);
-    begin = step;
+AnyRung<double> observed_as(AnyRung<double> rung, const AnyRung<double>& other) {
+  rung.observables = other.observables;
+  rung.clone = [clone = rung.clone, clone_of_other = other.clone] {
+    return observed_as(clone(), clone_of_other());
+  };
+  return rung;
+}
+
+Walker walker_of(const Model& model, const RungInfo& info, const Parameters& parameters,
+                 std::uint64_t seed, const WalkRequest& request, const RunChoices& choices) {
+  Walker walker = walker_of(model, info, parameters, seed, request);
+  if (choices.observed) {
+    const AnyRung<double> other = model.rung(info.name, *choices.observed, seed);
+    walker.rung = observed_as(std::move(walker.rung), other);
   }
-  run.t = std::move(times);
-  run.rows = std::move(rows);
+  return walker;
 }
 
 }  // namespace
@@ -40,19 +38,8 @@ void average_batch_loss(Trajectory<double>& run, const std::vector<std::uint64_t
 std::vector<Trajectory<double>> runs_of_walk(const Model& model, const RungInfo& info,
                                              const Parameters& parameters, WalkRequest request,
                                              const RunChoices& choices, const Report& report) {
-  if (choices.averaged_batch_loss && request.batch_loss) {
-    const std::vector<std::uint64_t> asked = std::move(request.save_steps);
-    request.save_steps.resize(request.steps + 1);
-    std::iota(request.save_steps.begin(), request.save_steps.end(), std::uint64_t{0});
-    RunChoices each_step = choices;
-    each_step.averaged_batch_loss = false;
-    std::vector<Trajectory<double>> runs =
-        runs_of_walk(model, info, parameters, std::move(request), each_step, report);
-    for (Trajectory<double>& run : runs) average_batch_loss(run, asked);
-    return runs;
-  }
   if (!choices.fresh_starts) {
-    const Walker walker = walker_of(model, info, parameters, request.seed, request);
+    const Walker walker = walker_of(model, info, parameters, request.seed, request, choices);
     if (!choices.events) return produce_walks(walker, request, {}, report);
     std::vector<Trajectory<double>> runs = produce_watched_walks(walker, request, report);
     find_regimes_of_walks(runs, model, info);
@@ -62,12 +49,12 @@ std::vector<Trajectory<double>> runs_of_walk(const Model& model, const RungInfo&
   const std::uint32_t first = request.first_run;
   const std::uint32_t count = request.runs;
   request.runs = 1;
-  Walker walker = walker_of(model, info, parameters, request.seed, request);
+  Walker walker = walker_of(model, info, parameters, request.seed, request, choices);
   for (std::uint32_t run = 0; run < count; ++run) {
     WalkRequest own = request;
     own.first_run = first + run;
     // Only the start is of the run; what else the seed draws, such as fixed arrays, is the same for all.
-    Walker drawn = walker_of(model, info, parameters, request.seed + own.first_run, own);
+    Walker drawn = walker_of(model, info, parameters, request.seed + own.first_run, own, choices);
     if (drawn.prediction) {
       walker = std::move(drawn);
     } else {

@@ -2,6 +2,7 @@
 /// Whole runs of a rung, with their regimes or without, and what became of them.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,9 @@ struct RunChoices {
   bool events = true;  ///< and regimes; false for what asks for rows only
   /// Every run has an instance of its own seed, and so a start of its own.
   bool fresh_starts = false;
-  /// batch_loss of a row is its mean over the steps since the row before, as trainers log it; at step 0 that of the
-  /// first minibatch. All steps are observed and kept. Without effect where the request has no batch_loss.
-  bool averaged_batch_loss = false;
+  /// Parameters of the rung whose observables the rows have, where these are not of the steps; of a state of as many
+  /// numbers.
+  std::optional<Parameters> observed = {};
 };
 
 /// Of descent, SGD or moments, seeded by the request. Interrupted ones have the rows made so far.

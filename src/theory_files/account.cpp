@@ -15,6 +15,7 @@
 #include "learning/entry_error.hpp"
 #include "learning/loss_rung.hpp"
 #include "popgrad/base/memory.hpp"
+#include "popgrad/learning/residual.hpp"
 
 namespace popgrad::theory_files {
 namespace account_cpp {
@@ -81,6 +82,12 @@ void add_costs(std::string& text, const TheoryFile& file, const LossArrays& arra
                         : "field: no gradient of the expected loss: " + jumps + "\n";
 }
 
+void add_residuals(std::string& text, const TheoryFile& file) {
+  const std::vector<Residual> all = residuals(file.loss);
+  if (!all.empty()) text += "\nreductions, closed forms and invariants\n";
+  for (const Residual& residual : all) text += fmt::format("  {}\n", to_text(residual));
+}
+
 // Whether the file types where one size is another.
 void add_other_sizes(std::string& text, const TheoryFile& file) {
   const SampleLoss& loss = file.loss;
@@ -109,7 +116,7 @@ void add_other_sizes(std::string& text, const TheoryFile& file) {
 
 std::string account_of(TheoryFile& file) {
   using namespace account_cpp;
-  const Theory theory = theory_of(file);
+  const Theory theory = theory_of(file, false);
   const SampleLoss& loss = file.loss;
   LossArrays arrays(loss, Parameters(loss.name));
   std::string text =
@@ -133,6 +140,7 @@ std::string account_of(TheoryFile& file) {
   std::vector<std::string> names;
   for (const RungInfo& rung : theory.model->rungs()) names.push_back(rung.name);
   text += fmt::format("rungs: {}\n", fmt::join(names, ", "));
+  add_residuals(text, file);
   add_other_sizes(text, file);
   return text;
 }

@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
 
+#include "io/input_files.hpp"
 #include "io/npz.hpp"
 #include "scalars/number_text.hpp"
 
@@ -22,31 +21,18 @@ namespace {
 using Kind = TomlNode::Kind;
 
 // Sections that no command reads yet.
-const std::vector<std::string> later_sections{"statement", "figure"};
+const std::vector<std::string> later_sections{"figure"};
 
-std::string name_of(Kind kind) {
-  switch (kind) {
-    case Kind::table:
-      return "a table";
-    case Kind::list:
-      return "a list";
-    case Kind::text:
-      return "a text";
-    case Kind::number:
-      return "a number";
-    case Kind::truth:
-      return "true or false";
-    case Kind::other:
-      break;
-  }
-  return "a date";
-}
-
-class FileReader {
+class FileReader : private EntryReader {
  public:
-  explicit FileReader(const std::string& file) { made_.file = file; }
+  explicit FileReader(const std::string& file) : EntryReader(file, made_.places) {
+    made_.file = file;
+  }
 
   TheoryFile read(const TomlNode& root) {
+    if (const TomlNode* theory = root.find("theory");
+        theory != nullptr && theory->find("of") != nullptr)
+      return read_about(root, *theory, *theory->find("of"));
     check_keys(root, "",
                {"format", "theory", "sizes", "parameters", "constants", "fixed", "draw", "law",
                 "state", "loss", "training", "observables", "invariants", "rung", "statement",
@@ -65,6 +51,8 @@ class FileReader {
       made_.loss.states.push_back(state(e, at, "state " + e.key));
     });
     add_formulas(root, "loss", "loss step", made_.loss.loss);
+    if (const TomlNode* loss = root.find("loss"))
+      made_.places.insert_or_assign("loss", PlacedFormula{"loss", *loss});
     if (const TomlNode* training = root.find("training")) read_training(*training);
     each(root, "observables",
          [&](const TomlNode& e, const std::string& at) { add_observable(e, at); });
@@ -73,6 +61,7 @@ class FileReader {
     each(root, "rung", [&](const TomlNode& e, const std::string& at) { add_rung(e, at); });
     each(root, "landscape",
          [&](const TomlNode& e, const std::string& at) { add_landscape(e, at); });
+    read_statements(root, made_.file, made_);
     for (const std::string& section : later_sections) {
       each(root, section.c_str(),
            [&](const TomlNode& /*e*/, const std::string& at) { made_.unread.push_back(at); });
@@ -81,74 +70,40 @@ class FileReader {
   }
 
  private:
-  [[noreturn]] void refuse(const TomlNode& at, const std::string& entry,
-                           const std::string& reason) const {
-    refuse(at.place, entry, reason);
-  }
-  [[noreturn]] void refuse(TextPlace at, const std::string& entry,
-                           const std::string& reason) const {
-    throw InputError(
-        fmt::format("{}:{}:{}: {}: {}", made_.file, at.line, at.column, entry, reason));
+  void read_statements(const TomlNode& root, const std::string& file, TheoryFile& to) const {
+    each(root, "statement", [&](const TomlNode& e, const std::string& at) {
+      if (std::optional<StatementText> read = read_statement(file, e, to.places)) {
+        to.statements.push_back(std::move(*read));
+      } else {
+        to.unread.push_back(at);
+      }
+    });
   }
 
-  void check_keys(const TomlNode& table, const std::string& entry,
-                  const std::vector<std::string>& known) const {
-    for (const TomlNode& part : table.parts) {
-      if (std::ranges::find(known, part.key) != known.end()) continue;
-      const std::string what =
-          entry.empty() ? "is no section" : fmt::format("has no key '{}'", part.key);
-      refuse(part.key_place, entry.empty() ? part.key : entry,
-             fmt::format("{}{}; there {} {}", what, suggestion(part.key, known),
-                         known.size() == 1 ? "is" : "are", fmt::join(known, ", ")));
+  // Statements about a theory that another file of the folder has.
+  TheoryFile read_about(const TomlNode& root, const TomlNode& theory, const TomlNode& of) const {
+    namespace fs = std::filesystem;
+    check_keys(root, "", {"format", "theory", "statement"});
+    check_keys(theory, "theory", {"of"});
+    if (!of.is(Kind::text) || of.text != fs::path(of.text).filename() ||
+        !of.text.ends_with(".toml"))
+      refuse(of, "theory.of", "must be the name of a .toml in the folder of this file");
+    const fs::path path = fs::path(made_.file).parent_path() / of.text;
+    if (fs::is_symlink(path)) refuse(of, "theory.of", "is a link; give a file of this folder");
+    std::string text;
+    try {
+      text = read_file(path.string());
+    } catch (const InputError& error) {
+      refuse(of, "theory.of", error.what());
     }
-  }
-  using EntryReader = std::function<void(const TomlNode&, const std::string&)>;
-
-  // Every entry of a section, with its name in the file.
-  void each(const TomlNode& root, const char* section, const EntryReader& read) const {
-    const TomlNode* table = root.find(section);
-    if (table == nullptr) return;
-    require_kind(*table, section, Kind::table);
-    for (const TomlNode& entry : table->parts)
-      read(entry, fmt::format("{}.{}", section, entry.key));
-  }
-
-  void require_kind(const TomlNode& node, const std::string& entry, Kind kind) const {
-    if (!node.is(kind))
-      refuse(node, entry, fmt::format("is {}; give {}", name_of(node.kind), name_of(kind)));
-  }
-
-  // A text of a table; empty where it is not there.
-  std::string text(const TomlNode& table, const char* key, const std::string& entry) const {
-    const TomlNode* node = table.find(key);
-    if (node == nullptr) return {};
-    require_kind(*node, fmt::format("{}.{}", entry, key), Kind::text);
-    return node->text;
-  }
-
-  // A formula: a text or a number. Its place is kept under `learned`.
-  std::string formula(const TomlNode& node, const std::string& entry, const std::string& learned) {
-    if (node.is(Kind::number)) {
-      if (const auto why = refusal_of_number(node.text, {}))
-        refuse(node, entry, node.text + " " + *why);
-    } else if (!node.is(Kind::text)) {
-      refuse(node, entry,
-             fmt::format("is {}; give a formula between quotes or a number", name_of(node.kind)));
-    }
-    if (node.text.empty()) refuse(node, entry, "is empty; give a formula");
-    made_.places.insert_or_assign(learned, PlacedFormula{entry, node});
-    return node.text;
-  }
-
-  long whole(const TomlNode& node, const std::string& entry, long least) const {
-    long value = 0;
-    const std::string& digits = node.text;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    constexpr long most = 1'000'000'000;
-    if (!node.is(Kind::number) || error != std::errc{} || end != digits.data() + digits.size() ||
-        value < least || value > most)
-      refuse(node, entry, fmt::format("must be a whole number from {} to {}", least, most));
-    return value;
+    const TomlNode other = parse_toml(text, path.string());
+    if (const TomlNode* own = other.find("theory"); own != nullptr && own->find("of") != nullptr)
+      refuse(of, "theory.of", "has statements about another file itself; give that one");
+    TheoryFile made = FileReader(path.string()).read(other);
+    made.about = made_.file;
+    made.statements.clear();
+    read_statements(root, made_.file, made);
+    return made;
   }
 
   void read_theory(const TomlNode* table) {
@@ -188,7 +143,7 @@ class FileReader {
                "must be a bound such as \">= 2\" or \">= 2 and <= 9\"");
       size.range = *range;
     }
-    made_.places.insert_or_assign("size " + node.key, PlacedFormula{entry, *value});
+    keep_place("size " + node.key, entry, *value);
     made_.loss.sizes.push_back(std::move(size));
   }
 
@@ -302,7 +257,7 @@ class FileReader {
       if (const TomlNode* file = node.find("data")) {
         if (value != nullptr) refuse(*file, entry, "has a value and data; leave one out");
         p.value = data(*file, node, entry);
-        made_.places.insert_or_assign(learned, PlacedFormula{entry, *file});
+        keep_place(learned, entry, *file);
       } else if (value == nullptr) {
         refuse(node, entry, "has no value; give one, as in { value = 0.1 }");
       }
@@ -322,7 +277,7 @@ class FileReader {
     if (value != nullptr) {
       if (value->is(Kind::list)) {
         p.value = numbers(*value, entry);
-        made_.places.insert_or_assign(learned, PlacedFormula{entry, *value});
+        keep_place(learned, entry, *value);
       } else {
         p.value = formula(*value, entry, learned);
       }
@@ -435,23 +390,16 @@ class FileReader {
     require_kind(node, entry, Kind::table);
     check_keys(node, entry,
                {"of", "state", "map", "lift", "flow", "step", "closed", "time", "domain", "assumes",
-                "meaning"});
+                "approximate", "meaning"});
     LossRung rung{.name = node.key};
-    const TomlNode* of = node.find("of");
-    const bool has_law = node.find("flow") != nullptr || node.find("step") != nullptr ||
-                         node.find("closed") != nullptr;
-    const bool of_unread =
-        of != nullptr && of->is(Kind::text) &&
-        std::ranges::find(made_.unread, "rung." + of->text) != made_.unread.end();
-    // Laws that are derived from a map only, and what stands on these.
-    if (of_unread || (!has_law && node.find("map") != nullptr && node.find("lift") == nullptr)) {
-      made_.unread.push_back(entry);
-      return;
-    }
-    made_.places.insert_or_assign("rung " + node.key, PlacedFormula{entry, node});
-    if (of != nullptr) rung.of = text(node, "of", entry);
+    keep_place("rung " + node.key, entry, node);
+    if (node.find("of") != nullptr) rung.of = text(node, "of", entry);
     rung.assumes = text(node, "assumes", entry);
     rung.meaning = text(node, "meaning", entry);
+    if (const TomlNode* approximate = node.find("approximate")) {
+      require_kind(*approximate, entry + ".approximate", Kind::truth);
+      rung.approximate = approximate->text == "true";
+    }
     const auto add = [&](const char* part, std::vector<NamedFormula>& to) {
       each(node, part, [&](const TomlNode& e, const std::string& name) {
         const std::string learned = fmt::format("rung {} {} {}", node.key, part, e.key);
@@ -480,13 +428,8 @@ class FileReader {
   void add_landscape(const TomlNode& node, const std::string& entry) {
     require_kind(node, entry, Kind::table);
     check_keys(node, entry, {"over", "set", "rung", "paths", "rest"});
-    // Landscapes of own rungs, and those that are minimised over what is not set.
-    if ((node.find("rung") != nullptr && text(node, "rung", entry) != "flow") ||
-        node.find("rest") != nullptr) {
-      made_.unread.push_back(entry);
-      return;
-    }
-    if (node.find("paths") != nullptr) made_.unread.push_back(entry + ".paths");
+    if (const TomlNode* rest = node.find("rest"))
+      refuse(rest->key_place, entry, "rest is of a later version; set all states, or leave it out");
     FileLandscape landscape{.name = node.key};
     const TomlNode* over = node.find("over");
     constexpr const char* example = "as in over = { a = [-1, 3], b = [-1, 3] }";
@@ -500,19 +443,58 @@ class FileReader {
           !(std::stod(axis.parts[0].text) < std::stod(axis.parts[1].text)))
         refuse(axis, entry, fmt::format("needs a range LOW < HIGH, {}", example));
       landscape.axes[k] = {axis.key, axis.parts[0].text, axis.parts[1].text};
-      made_.places.insert_or_assign("parameter " + axis.key, PlacedFormula{entry, axis});
+      keep_place("parameter " + axis.key, entry, axis);
+    }
+    std::vector<std::string> states, rungs{"sgd", "gd", "flow"};
+    for (const LossRung& rung : made_.loss.rungs) rungs.push_back(rung.name);
+    const auto require_rung = [&](const TomlNode& at, const std::string& name) {
+      if (std::ranges::find(rungs, name) == rungs.end()) {
+        refuse(at, entry,
+               fmt::format("{} is no rung{}; there are {}", name, suggestion(name, rungs),
+                           fmt::join(rungs, ", ")));
+      }
+    };
+    if (const TomlNode* rung = node.find("rung")) {
+      landscape.rung = text(node, "rung", entry);
+      require_rung(*rung, landscape.rung);
+    }
+    if (const TomlNode* paths = node.find("paths")) {
+      require_kind(*paths, entry + ".paths", Kind::list);
+      for (const TomlNode& path : paths->parts) {
+        require_kind(path, entry + ".paths", Kind::text);
+        require_rung(path, path.text);
+        landscape.paths.push_back(path.text);
+      }
     }
     const TomlNode* set = node.find("set");
     if (set == nullptr) refuse(node, entry, "sets no state; give set = { STATE = \"...\" }");
     require_kind(*set, entry, Kind::table);
-    std::vector<std::string> names;
-    for (const LossState& s : made_.loss.states) names.push_back(s.name);
-    check_keys(*set, entry, names);
+    if (const LossRung* own = own_rung(landscape.rung)) {
+      states = states_of(*own);
+    } else {
+      for (const LossState& s : made_.loss.states) states.push_back(s.name);
+    }
+    check_keys(*set, entry, states);
     for (const TomlNode& e : set->parts) {
       landscape.set.push_back({e.key, formula(e, fmt::format("{}.{}", entry, e.key),
                                               fmt::format("landscape {} {}", node.key, e.key))});
     }
     made_.landscapes.push_back(std::move(landscape));
+  }
+
+  [[nodiscard]] const LossRung* own_rung(const std::string& name) const {
+    const auto found = std::ranges::find(made_.loss.rungs, name, &LossRung::name);
+    return found == made_.loss.rungs.end() ? nullptr : &*found;
+  }
+  static std::vector<std::string> states_of(const LossRung& rung) {
+    std::vector<std::string> names;
+    for (const LossState& s : rung.states) names.push_back(s.name);
+    for (const auto* written : {&rung.map, &rung.flow, &rung.step, &rung.closed}) {
+      for (const NamedFormula& f : *written) {
+        if (std::ranges::find(names, f.name) == names.end()) names.push_back(f.name);
+      }
+    }
+    return names;
   }
 
   TheoryFile made_;

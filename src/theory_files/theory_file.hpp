@@ -4,25 +4,20 @@
 /// A file computes nothing by itself: it runs no code and reads only arrays of its own folder that it names.
 
 #include <array>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "io/toml_tree.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/evidence/theory.hpp"
 #include "popgrad/learning/sample_loss.hpp"
+#include "theory_files/entry_reader.hpp"
+#include "theory_files/statement_text.hpp"
 
 namespace popgrad::theory_files {
 
-/// A formula with its place in the file.
-struct PlacedFormula {
-  std::string entry;  ///< as the file has it: draw.x
-  TomlNode node;
-};
-
-/// The expected loss over two numbers, which set states by formulas; the others stay at their start.
+/// The expected loss over two numbers, which set states of a rung by formulas; the others stay at their start. States of
+/// a rung of its own are lifted to those of the loss.
 struct FileLandscape {
   struct Axis {
     std::string name, low, high;
@@ -30,17 +25,21 @@ struct FileLandscape {
   std::string name;
   std::array<Axis, 2> axes;
   std::vector<NamedFormula> set;
+  std::string rung = "flow";
+  std::vector<std::string> paths;  ///< rungs whose training is shown in the plane
 };
 
 struct TheoryFile {
   std::string file;  ///< as given
+  std::string
+      about;  ///< the file with statements about this theory that was given in place of `file`; or empty
   std::string title;
   SampleLoss loss;
   std::vector<FileLandscape> landscapes;
   bool gives_samples = false;       ///< `samples` of [training]
   std::vector<std::string> unread;  ///< sections of later versions, such as statement.limit
-  /// By the kind and name that messages of the room learning begin with: "draw x", "loss step loss".
-  std::map<std::string, PlacedFormula> places;
+  std::vector<StatementText> statements;
+  Places places;
 };
 
 /// Samples that stand for a law where nothing exact does, if the file gives no number.
@@ -58,7 +57,8 @@ void complete(TheoryFile& file);
 /// The mistake in an entry, or another of the same text, with its place in the file.
 InputError located(const TheoryFile& file, const InputError& error);
 
-/// Completes the file, and notes in it as unread its invariants. Cost: the samples of its laws are drawn. Throws InputError, also for laws that memory does not allow.
-Theory theory_of(TheoryFile& file);
+/// Completes the file. Cost: the samples of its laws are drawn; of statements those of statements_of and
+/// residual_statements. Throws InputError, also for laws that memory does not allow.
+Theory theory_of(TheoryFile& file, bool with_statements = true);
 
 }  // namespace popgrad::theory_files

@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "learning/entry_error.hpp"
 #include "learning/loss_rung.hpp"
 #include "theory_files/file_landscape.hpp"
+#include "theory_files/file_statements.hpp"
+#include "theory_files/residual_statements.hpp"
 #include "theory_files/theory_file.hpp"
-#include "theory_files/torch_script.hpp"
+#include "theory_files/training_script.hpp"
+#include "theory_files/written_theory.hpp"
 
 namespace popgrad::theory_files {
 namespace theory_of_file_cpp {
@@ -38,9 +42,10 @@ InputError located(const TheoryFile& file, const InputError& error) {
     const std::size_t colon = std::min(text.find(": "), text.size());
     const auto named = file.places.find("parameter " + text.substr(0, colon));
     if (named == file.places.end()) return InputError(fmt::format("{}: {}", file.file, text));
-    const auto& [entry, node] = named->second;
-    return InputError(fmt::format("{}:{}:{}: {}: {}", file.file, node.place.line, node.place.column,
-                                  entry, text.substr(colon + 2)));
+    const PlacedFormula& placed = named->second;
+    const TextPlace at = placed.node.place;
+    return InputError(fmt::format("{}:{}:{}: {}: {}", file.file, at.line, at.column, placed.entry,
+                                  text.substr(colon + 2)));
   }
   // The longest name that is the entry, or the beginning of it.
   std::string name = within->entry();
@@ -53,8 +58,8 @@ InputError located(const TheoryFile& file, const InputError& error) {
   const PlacedFormula& placed = file.places.at(name);
   TextPlace at = placed.node.place;
   if (within->place()) at = placed.node.place_in({within->place()->line, within->place()->column});
-  return InputError(fmt::format("{}:{}:{}: {}: {}", file.file, at.line, at.column, placed.entry,
-                                within->reason()));
+  return InputError(fmt::format("{}:{}:{}: {}: {}", placed.file.empty() ? file.file : placed.file,
+                                at.line, at.column, placed.entry, within->reason()));
 }
 
 void complete(TheoryFile& file) {
@@ -66,7 +71,7 @@ void complete(TheoryFile& file) {
   }
 }
 
-Theory theory_of(TheoryFile& file) {
+Theory theory_of(TheoryFile& file, bool with_statements) {
   complete(file);
   Theory theory;
   try {
@@ -74,9 +79,6 @@ Theory theory_of(TheoryFile& file) {
   } catch (const InputError& error) {
     throw located(file, error);
   }
-  // Only their names and shapes are checked.
-  for (const LossInvariant& invariant : file.loss.invariants)
-    file.unread.push_back("invariants." + invariant.name);
   for (const FileLandscape& landscape : file.landscapes) {
     try {
       theory.landscapes.push_back(landscape_of(file, landscape));
@@ -90,16 +92,26 @@ Theory theory_of(TheoryFile& file) {
       throw located(own, error);
     }
   }
-  theory.file = file.file;
-  theory.written = [loss = file.loss](const std::string& rung, const Parameters& p) {
-    if (rung != "flow" && rung != "gd") {
-      throw InputError(
-          fmt::format("{} {}: has no field of its own to print; give flow", loss.name, rung));
+  try {
+    if (with_statements) {
+      theory.statements = statements_of(file);
+      if (file.about.empty()) {
+        for (Statement& own : residual_statements(file.loss))
+          theory.statements.push_back(std::move(own));
+      }
     }
-    return field_in_numpy(loss, p);
+    check_theories({&theory, 1});
+  } catch (const InputError& error) {
+    throw located(file, error);
+  }
+  theory.file = file.about.empty() ? file.file : file.about;
+  theory.written = [loss = file.loss](const std::string& rung, const Parameters& p,
+                                      Notation notation) {
+    return equations_of(loss, rung, p, notation);
   };
-  theory.training_script = [loss = file.loss](const Parameters& p, std::uint64_t seed) {
-    return torch_script(loss, p, seed);
+  theory.exported = [file](const std::string& form, const Parameters& p, std::uint64_t seed) {
+    if (form == "latex") return latex_document(file, p);
+    return training_script(file.loss, p, seed, form == "numpy" ? Library::numpy : Library::torch);
   };
   return theory;
 }

@@ -8,6 +8,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -67,6 +70,82 @@ class Stepper {
   Vector<double> rates_, memory_;
 };
 
+// The columns of samples of one run, row after row.
+class SampledRows {
+ public:
+  SampledRows(const AnyRung<double>& rung, const WalkRequest& request, std::uint32_t run)
+      : draws_(rung.draws),
+        request_(request),
+        run_(run),
+        columns_(request.sampled.with(rung.observables.columns)) {
+    const SampledColumns& asked = request.sampled;
+    std::size_t next = rung.observables.columns.size();
+    if (asked.loss) parts_.push_back({&draws_.loss, next++});
+    if (asked.accuracy) parts_.push_back({&draws_.accuracy, next});
+    const auto loss = std::find(columns_.begin(), columns_.end(), loss_column);
+    if (loss != columns_.end()) loss_ = static_cast<std::size_t>(loss - columns_.begin());
+    if (asked.smoothing == 0) return;
+    if (loss_) smoothed_.push_back({*loss_});
+    for (const Part& part : parts_) smoothed_.push_back({part.column});
+  }
+
+  [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
+
+  // Before a step from x.
+  void before_step(const Vector<double>& x, std::uint64_t step) {
+    if (!request_.sampled.averaged) return;
+    for (Part& part : parts_) part.sum += of_minibatch(part, x, step);
+    ++steps_;
+  }
+
+  // Completes a row at x, from which that is the next step.
+  void write(const Vector<double>& x, std::uint64_t next_step, std::span<double> row) {
+    const SampledColumns& asked = request_.sampled;
+    for (Part& part : parts_) {
+      row[part.column] =
+          steps_ > 0 ? part.sum / static_cast<double>(steps_) : of_minibatch(part, x, next_step);
+      part.sum = 0;
+    }
+    steps_ = 0;
+    if (asked.held_out > 0) {
+      // Further on than steps are.
+      Stream stream(request_.seed, run_, std::numeric_limits<std::uint64_t>::max());
+      row[*loss_] = draws_.loss(x, stream, asked.held_out);
+    }
+    for (Smoothed& column : smoothed_) {
+      column.sum = asked.smoothing * column.sum + row[column.at];
+      column.weight = asked.smoothing * column.weight + 1;
+      row[column.at] = column.sum / column.weight;
+    }
+  }
+
+ private:
+  struct Part {
+    const std::function<double(const Vector<double>&, Stream&, Index)>* read;
+    std::size_t column;
+    double sum = 0;  // over the steps since the row before
+  };
+  struct Smoothed {
+    std::size_t at;
+    double sum = 0, weight = 0;
+  };
+
+  [[nodiscard]] double of_minibatch(const Part& part, const Vector<double>& x,
+                                    std::uint64_t step) const {
+    Stream stream(request_.seed, run_, step);
+    return (*part.read)(x, stream, request_.batch);
+  }
+
+  const Draws<double>& draws_;
+  const WalkRequest& request_;
+  std::uint32_t run_;
+  std::vector<std::string> columns_;
+  std::vector<Part> parts_;
+  std::optional<std::size_t> loss_;
+  std::vector<Smoothed> smoothed_;
+  std::uint64_t steps_ = 0;  // since the row before
+};
+
 // The steps of a rung in double: along its field, or its own.
 class RungSteps {
  public:
@@ -76,13 +155,12 @@ class RungSteps {
         request_(request),
         run_(run),
         next_(request.start_step),
-        columns_(rung.observables.columns),
-        stepper_(request, rung) {
-    if (request.batch_loss) columns_.emplace_back(batch_loss_column);
-  }
+        sampled_(rung, request, run),
+        stepper_(request, rung) {}
 
-  [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
+  [[nodiscard]] const std::vector<std::string>& columns() const { return sampled_.columns(); }
   bool step(Vector<double>& x, Vector<double>& last, std::uint64_t step) {
+    sampled_.before_step(x, step);
     Stream stream(request_.seed, run_, step);
     next_ = step + 1;
     if (rung_.draws.step) {
@@ -102,11 +180,9 @@ class RungSteps {
     stepper_.advance(slope_, step, x);
     return true;
   }
-  void observe(const Vector<double>& x, double t, std::span<double> row) const {
+  void observe(const Vector<double>& x, double t, std::span<double> row) {
     rung_.observables.read(x, t, row.first(rung_.observables.columns.size()));
-    if (!request_.batch_loss) return;
-    Stream stream(request_.seed, run_, next_);
-    row.back() = rung_.draws.loss(x, stream, request_.batch);
+    sampled_.write(x, next_, row);
   }
   [[nodiscard]] std::string divergence(const Vector<double>& x) const {
     return rung_.divergence ? rung_.divergence(x, request_.step_size, request_.batch)
@@ -120,12 +196,18 @@ class RungSteps {
   const WalkRequest& request_;
   std::uint32_t run_;
   std::uint64_t next_;
-  std::vector<std::string> columns_;
+  SampledRows sampled_;
   Stepper stepper_;
   Vector<double> slope_;
 };
 
 }  // namespace
+
+std::vector<std::string> SampledColumns::with(std::vector<std::string> columns) const {
+  if (loss) columns.emplace_back(batch_loss_column);
+  if (accuracy) columns.emplace_back(batch_accuracy_column);
+  return columns;
+}
 
 void walking::check_request(const WalkRequest& request) {
   if (!(request.step_size > 0)) throw std::invalid_argument("walk: the step size must be > 0");
@@ -151,19 +233,49 @@ void walking::require_plain_steps(const WalkRequest& request) {
   }
 }
 
+namespace {
+
+void require_sampled_columns(const AnyRung<double>& rung, const WalkRequest& request) {
+  const SampledColumns& asked = request.sampled;
+  if ((asked.loss || asked.held_out > 0) && (request.batch == 0 || !rung.draws.loss)) {
+    throw InputError(fmt::format(
+        "popgrad: {} is a loss of samples; this rung draws none, take one that does (sgd)",
+        asked.loss ? batch_loss_column : "the loss of --held-out"));
+  }
+  if (asked.accuracy && (request.batch == 0 || !rung.draws.accuracy)) {
+    throw InputError(fmt::format(
+        "popgrad: {} is the share of right answers of a minibatch; this rung gives none",
+        batch_accuracy_column));
+  }
+  if (asked.averaged && !asked.of_minibatches()) {
+    throw InputError(
+        "popgrad: --averaged is of the columns batch_loss and batch_accuracy; give --batch-loss or "
+        "--batch-accuracy as well");
+  }
+  const std::vector<std::string>& columns = rung.observables.columns;
+  const bool has_loss = std::find(columns.begin(), columns.end(), loss_column) != columns.end();
+  if ((asked.held_out > 0 || (asked.smoothing > 0 && !asked.of_minibatches())) && !has_loss) {
+    throw InputError(fmt::format("popgrad: {} is of the column loss, which this rung has not",
+                                 asked.held_out > 0 ? "--held-out" : "--smoothed"));
+  }
+  if (asked.follow_rows() && request.start_step > 0) {
+    throw InputError(
+        "popgrad: averages over rows do not go on where a run was interrupted; begin it anew");
+  }
+}
+
+}  // namespace
+
 std::vector<Trajectory<double>> walk(const AnyRung<double>& rung, const Vector<double>& initial,
                                      const WalkRequest& request) {
   walking::check_request(request);
   if (rung.draws.step) walking::require_plain_steps(request);
-  walking::require_memory_of_rows(request, rung.observables.columns.size(), rung.dimension);
+  walking::require_memory_of_rows(request, request.sampled.with(rung.observables.columns).size(),
+                                  rung.dimension);
   if (request.batch > 0 && !rung.draws.sample && !rung.draws.step) {
     throw std::invalid_argument("walk: this rung draws no samples; use batch 0");
   }
-  if (request.batch_loss && (request.batch == 0 || !rung.draws.loss)) {
-    throw InputError(
-        "popgrad: batch_loss is the loss of the samples of a step; this rung draws none, take one "
-        "that does (sgd)");
-  }
+  require_sampled_columns(rung, request);
   if (request.batch == 0 && !rung.field.value) {
     throw std::invalid_argument("walk: a closed form has no steps");
   }

@@ -199,6 +199,7 @@ void watch_closed_form(Trajectory<T>& run, const AnyRung<T>& rung,
 }
 
 std::vector<std::uint64_t> watched_steps(const WalkRequest& request) {
+  if (request.sampled.follow_rows()) return request.save_steps;
   const std::uint64_t even = std::min(most_extra_rows, request.steps / 4);
   std::vector<std::uint64_t> steps = request.save_steps;
   if (even >= 2) {

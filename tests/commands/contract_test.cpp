@@ -714,6 +714,16 @@ TEST_CASE("cli: pictures of results", "[cli]") {
   CHECK_THAT(script, Catch::Contains("\npanels = 'success'\n") &&
                          Catch::Contains("\nx_label = 'η'\n") && Catch::Contains("\"0.02\" 0.02") &&
                          Catch::Contains("\"\" 0.021"));
+  CHECK_THAT(script, Catch::Contains("T = 20; steps = 20, runs = 3; seed 1'"));
+  // Values in equal ratios have an axis by ratios; curves on one another are named, what is swept is not.
+  REQUIRE(run_popgrad("sweep joma reduced --over tau=1,2,4 --over v0=0.01,0.02 --t1 20 --v0 0.5 "
+                      "--mu 1,2 -q --plot " +
+                      (folder.path / "all").string())
+              .status == 0);
+  const std::string swept = content((folder.path / "all" / "sweep-joma-reduced.gp").string());
+  CHECK_THAT(swept, Catch::Contains("\nx_logarithmic = '1'\n") &&
+                        Catch::Contains("mu = (1, 2); t1 = 20; seed 1") &&
+                        Catch::Contains("; curves coincide") && !Catch::Contains("v0 = 0.5"));
   const Answer refused = run_popgrad("run joma reduced --plot x.jpg");
   CHECK(refused.status == 2);
   CHECK_THAT(refused.out, Catch::Contains("must end in .svg, .png or .pdf"));

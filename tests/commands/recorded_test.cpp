@@ -200,6 +200,55 @@ TEST_CASE(
   CHECK_THAT(none.out, Catch::Contains("--averaged is of the column batch_loss"));
 }
 
+// A log whose loss is of 200 held-out draws and smoothed, made by the walks that judge; each other meaning departs.
+TEST_CASE("recorded runs: losses of held-out draws and moving averages are judged as such",
+          "[cli][recorded][sampled]") {
+  const Folder folder;
+  const std::string instance =
+      " --eta 0.1 --instance " + places::sources() + "/tests/recorded/joma.json ";
+  const auto recorded = [&](const std::string& name, const std::string& how) {
+    const std::string file = folder.file(name);
+    REQUIRE(run_popgrad(
+                "run joma sgd --no-events --runs 3 --seed 5 --batch 8 --steps 400 --save 41 -o " +
+                file + instance + how)
+                .status == 0);
+    return file;
+  };
+  const auto judged = [&](const std::string& file, const std::string& more) {
+    return run_popgrad(
+        "compare joma sgd -q --no-ladder --no-events --group run --clock 1 --runs 48 --batch 8" +
+        instance + "--with " + file + " --map attention_entropy=attention_entropy," + more);
+  };
+  const std::string held_out = recorded("held-out.csv", "--held-out 200");
+  CHECK(judged(held_out, "loss=loss --held-out 200").status == 0);
+  CHECK(judged(held_out, "loss=loss").status == 1);
+  const std::string smoothed = recorded("smoothed.csv", "--batch-loss --smoothed 0.6");
+  CHECK(judged(smoothed, "batch_loss=batch_loss --smoothed 0.6").status == 0);
+  const Answer as_single = judged(smoothed, "batch_loss=batch_loss");
+  CHECK(as_single.status == 1);
+  CHECK_THAT(as_single.out,
+             Catch::Contains("a moving average over rows (--smoothed 0.6): chance "));
+
+  struct Refusal {
+    std::string words, says;
+  };
+  for (const Refusal& refusal : std::vector<Refusal>{
+           {"loss=loss --smoothed 1", "must be"},
+           {"loss=loss --held-out 0", "must be"},
+           {"batch_loss=batch_loss --held-out 5", "--held-out is of the column loss"},
+           {"batch_accuracy=batch_loss", "batch_accuracy"}}) {
+    const Answer refused = judged(smoothed, refusal.words);
+    CAPTURE(refusal.words, refused.out);
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.out, Catch::Contains(refusal.says));
+  }
+  for (const char* words : {"run joma sgd --averaged", "run joma sgd --batch-accuracy",
+                            "run joma gd --batch-loss", "compare joma sgd gd --smoothed 0.5"}) {
+    CAPTURE(words);
+    CHECK(run_popgrad(std::string(words) + " --t1 1").status == 2);
+  }
+}
+
 TEST_CASE("recorded runs: formula for the clock, several files, tables and pictures",
           "[cli][recorded]") {
   const Folder folder;
@@ -384,7 +433,8 @@ TEST_CASE("recorded runs: usual slips in columns and clock are named", "[cli][re
   const std::string says =
       "each row holding the values of the step after its own (--clock 'CLOCK + 0.1')";
   CHECK_THAT(late.out, Catch::Contains(says));
-  CHECK(nlohmann::json::parse(content(json))["judgement"]["readings"][0] == says);
+  CHECK_THAT(nlohmann::json::parse(content(json))["judgement"]["readings"][0].get<std::string>(),
+             Catch::StartsWith(says + ": chance "));
   // Nothing of that where a learning rate is wrong, or the loss is none of a minibatch.
   const Answer rate = judged(sound, columns + "loss --clock 1.25");
   CHECK(rate.status == 1);

@@ -75,6 +75,8 @@ TEST_CASE("formulas print with the brackets that they need", "[formulas]") {
       {"x[0, 1:]", "x[0, 1:]", "x_{0, 1:}", "xt::view(x, 0, xt::range(1, xt::placeholders::_))"},
       {"einsum('ij,j->i', A, Lambda_k)", "einsum('ij,j->i', A, Lambda_k)",
        "\\sum_{j} A_{ij} (\\Lambda_{k})_{j}", "einsum(\"ij,j->i\", A, Lambda_k)"},
+      {"W1_2 + lambda_0", "W1_2 + lambda_0", "W_{1,2} + \\lambda_{0}", "W1_2 + lambda_0"},
+      {"size_W + _x", "size_W + _x", "\\mathrm{size}_{W} + \\mathrm{\\_x}", "size_W + _x"},
       {"2 * 3", "2 * 3", "2 \\cdot 3", "2.0 * 3.0"},
       {"sum(x, axis=0)", "sum(x, axis=0)", "\\operatorname{sum}_{0}(x)", "sum(x, 0)"},
       {"`a b` < 1", "`a b` < 1", "\\text{a b} < 1", "a_b < 1.0"},

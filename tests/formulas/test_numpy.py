@@ -33,7 +33,7 @@ departures = {
     "trace takes a matrix": "NumPy goes over the first two axes of more",
     "inv takes a matrix": "NumPy goes over stacks of matrices",
     "are not a square matrix and right sides": "NumPy goes over stacks of matrices",
-    "one array of indices a bracket": "NumPy pairs them",
+    "one array of indices a bracket; write A[i][j]": "NumPy pairs them",
     "an axis twice": "NumPy refuses too, but for some functions",
 }
 # Reasons of NumPy where the program has a value.

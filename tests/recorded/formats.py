@@ -1,15 +1,30 @@
 #!/usr/bin/env python3
-"""Runs of the JoMA model (joma.json, NumPy) in the formats that trainers log, into the folder formats."""
+"""Runs of the JoMA model (joma.json, NumPy) in the formats that trainers log, into the folder formats.
 
+    python3 tests/recorded/formats.py
+    python3 tests/recorded/formats.py --trained-at 0.11 --into FOLDER --judge build/popgrad
+
+The second has another learning rate than it logs, and judges each file by the command of README.md.
+"""
+
+import argparse
 import csv
 import json
 import pathlib
+import re
+import shlex
 import struct
+import subprocess
 
 import numpy
 
 HERE = pathlib.Path(__file__).parent
 RATE, BATCH, STEPS, EVERY = 0.1, 8, 600, 10
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--trained-at", type=float, default=RATE, help="learning rate of the steps (0.1)")
+parser.add_argument("--into", type=pathlib.Path, default=HERE / "formats", help="folder that is there")
+parser.add_argument("--judge", metavar="POPGRAD", help="program that judges what was written")
+options = parser.parse_args()
 
 
 def run(seed):
@@ -27,16 +42,16 @@ def run(seed):
         yield (-numpy.log(p[numpy.arange(BATCH), label]).mean(),
                -(attention * numpy.log(attention)).sum())
         error = (numpy.eye(law.shape[1])[label] - p) / BATCH
-        W, z = (W + RATE * features @ error,
-                z + RATE * (b * (W[:-1] @ error.T)).sum(1))
+        W, z = (W + options.trained_at * features @ error,
+                z + options.trained_at * (b * (W[:-1] @ error.T)).sum(1))
 
 
 def lines(name, rows):
-    (HERE / "formats" / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (options.into / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def table(name, header, rows):
-    with open(HERE / "formats" / name, "w", newline="") as file:
+    with open(options.into / name, "w", newline="") as file:
         csv.writer(file).writerows([header, *rows])
 
 
@@ -72,8 +87,8 @@ def scalar(tag, number):
     return message(5, message(1, message(1, tag) + b"\x15" + struct.pack("<f", number)))
 
 
-(HERE / "formats/tensorboard").mkdir(exist_ok=True)
-(HERE / "formats/tensorboard/events.out.tfevents.1790000000.host.1.0").write_bytes(
+(options.into / "tensorboard").mkdir(exist_ok=True)
+(options.into / "tensorboard/events.out.tfevents.1790000000.host.1.0").write_bytes(
     record(0, message(3, b"brain.Event:2"))
     + b"".join(record(k, scalar(b"train/loss", log[0][k][0])) + record(k, scalar(b"attn_ent", log[0][k][1]))
                for k in saved))
@@ -99,7 +114,15 @@ history.insert(10, {"epoch": 1.0, "eval_loss": 0.5, "eval_runtime": 0.25, "step"
 history.append({"epoch": 6.0, "step": STEPS, "total_flos": 0.0, "train_loss": 0.5, "train_runtime": 60.0})
 state = {"best_metric": None, "epoch": 6.0, "global_step": STEPS, "log_history": history,
          "logging_steps": EVERY, "max_steps": STEPS}
-(HERE / "formats" / "trainer_state.json").write_text(json.dumps(state, indent=2, sort_keys=True) + "\n")
+(options.into / "trainer_state.json").write_text(json.dumps(state, indent=2, sort_keys=True) + "\n")
 
 # A loop of one's own that writes json.dumps of what it has.
 lines("loop.jsonl", [{"step": k, "batch_loss": log[0][k][0], "attn_ent": log[0][k][1]} for k in saved])
+
+if options.judge:
+    page = (HERE / "README.md").read_text().replace("\\\n", " ")
+    for command in re.findall(r"^    \./run (compare .*tests/recorded/formats/.*)$", page, re.M):
+        words = [word.replace("tests/recorded/formats", str(options.into))
+                 .replace("tests/recorded", str(HERE)) for word in shlex.split(command)]
+        made = subprocess.run([options.judge, *words, "-q"], capture_output=True, text=True)
+        print(f"{words[words.index('--with') + 1]}: status {made.returncode}\n{made.stdout.split(chr(10) * 2)[0]}\n")

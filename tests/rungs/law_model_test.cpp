@@ -125,6 +125,7 @@ TEST_CASE("a law over symbols has a symbol for each parameter and component", "[
   rung.field.value(rung.initial, rate, Expression(0));
   const std::string text = to_text(rate[0]);
   CHECK((text == "-rate*x" || text == "-x*rate"));
+  CHECK(to_text(rate[0], Notation::latex).find("\\mathrm{rate}") != std::string::npos);
 }
 
 TEST_CASE("a model that offers no digits and no symbols says so", "[model]") {

@@ -3,7 +3,10 @@
 #include "theory_files/theory_file.hpp"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <random>
+#include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +14,7 @@
 #include "commands/shell.hpp"
 #include "io/npz.hpp"
 #include "learning/loss_rung.hpp"
+#include "places.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/scalars/rational.hpp"
 
@@ -93,6 +97,37 @@ TEST_CASE("theory files: a theory has exactly the field of the same one in C++",
   CHECK(by_file == expected);
 }
 
+// Oja's rule: E (x - (w.x) w) w.x = C w - (w C w) w, C the covariance of x.
+TEST_CASE("theory files: stopped gradients of normal draws have their exact expectation",
+          "[theory_files]") {
+  const TheoryFile read = parse_theory_file(R"toml(
+[parameters]
+A = [[2, 0], [1, 1]]
+[draw]
+x = "A @ normal(2)"
+[state]
+w = { start = "ones(2) / 3" }
+[loss]
+y = "w @ x"
+loss = "-stop_gradient(y * (x - stop_gradient(y) * w)) @ w"
+[observables]
+variance = "expected(y**2)"
+)toml",
+                                            "oja.toml");
+  Vector<Rational> w;
+  const Vector<Rational> rate = field(read.loss, w);
+  Matrix<Rational> c(2, 2);
+  c << 4, 2, 2, 2;
+  const Vector<Rational> cw = c * w;
+  const Rational variance = w.dot(cw);
+  CHECK(rate == Vector<Rational>(cw - variance * w));
+  const learning::LossFlow<Rational> flow(
+      learning::loss_instance(read.loss, Parameters(read.loss.name), 1));
+  std::vector<Rational> row(2);
+  flow.observe(w, 0, row);
+  CHECK(row[1] == variance);
+}
+
 std::string refusal(const std::string& text) {
   try {
     TheoryFile file = parse_theory_file(text, "r.toml");
@@ -172,7 +207,16 @@ TEST_CASE("theory files: what is wrong is refused with its place and what to do"
        "r.toml:9:17: parameters.flip: must be the name of an .npz in the folder of this file"},
       {changed("flip = { value = 0.1", "flip = { data = \"none.npz\""),
        "r.toml:9:17: parameters.flip: none.npz"},
-      {changed("[draw]", "[draw"), "r.toml: line 10: is not TOML"},
+      {changed("shape = \"d\"", "shape = \"(d\""), "parameters.w: shape \"(d\": "},
+      {changed("t1   = 20",
+               "t1 = 20\n[landscape.l]\nover = { a = [0, 1], b = [0, 1] }\nset = { v = "
+               "\"stack([a, b])\" }\npaths = [\"flo\"]"),
+       "landscape.l: flo is no rung; did you mean 'flow'?"},
+      {changed("[draw]", "[draw"), "r.toml: line 10: is not TOML: column 6: a ] is missing"},
+      {changed("flip = {", "p = {"), "r.toml: line 9: is not TOML: column 5: 'p' is there already"},
+      {changed("\"X[i]\"", "\"X[i]"), "column 13: a quote is missing at the end of a text"},
+      {changed("\"X[i]\"", "X[i]"), "is no number, and a text stands between quotes"},
+      {changed("meaning = \"inputs\" }", "meaning = \"inputs\""), "a , or } is missing"},
   };
   for (const auto& [text, expected] : cases) {
     const std::string refused = refusal(text);
@@ -208,6 +252,47 @@ TEST_CASE("theory files: arrays come from the folder of the file", "[theory_file
                return "";
              }()),
              Catch::Contains(":7:17: parameters.p: law.npz has no array q; it has p"));
+}
+
+// Keys of a table, as the reader lists them where one is not there.
+std::set<std::string> keys_of_reader(const std::string& text) {
+  const std::string refused = refusal(text);
+  const std::size_t begin = refused.find("; there are ");
+  INFO(refused);
+  REQUIRE(begin != std::string::npos);
+  std::istringstream in(refused.substr(refused.find("are ", begin) + 4));
+  std::set<std::string> keys;
+  for (std::string key; std::getline(in >> std::ws, key, ',');) keys.insert(key);
+  return keys;
+}
+std::set<std::string> keys_of(const nlohmann::json& table) {
+  std::set<std::string> keys;
+  for (const auto& [key, value] : table.at("properties").items()) keys.insert(key);
+  return keys;
+}
+
+TEST_CASE("theory files: the schema for editors has the keys that the reader has",
+          "[theory_files]") {
+  const nlohmann::json schema = nlohmann::json::parse(
+      command_line::content(places::sources() + "/theorems/files/theory.schema.json"));
+  CHECK(keys_of(schema) == keys_of_reader("qqqqqqqq = 1\n"));
+  std::size_t tables = 0;
+  for (const auto& [section, described] : schema.at("properties").items()) {
+    INFO(section);
+    if (described.contains("properties")) {
+      ++tables;
+      CHECK(keys_of(described) == keys_of_reader(section + " = { qqqqqqqq = 1 }\n"));
+      continue;
+    }
+    if (!described.contains("additionalProperties")) continue;
+    const nlohmann::json& entry = described.at("additionalProperties");
+    for (const nlohmann::json& kind : entry.value("anyOf", nlohmann::json::array({entry}))) {
+      if (!kind.contains("properties")) continue;
+      ++tables;
+      CHECK(keys_of(kind) == keys_of_reader(section + " = { q = { qqqqqqqq = 1 } }\n"));
+    }
+  }
+  CHECK(tables >= 13);
 }
 
 TEST_CASE("theory files: any change of some bytes is read or refused in one line",

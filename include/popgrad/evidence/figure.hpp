@@ -46,6 +46,12 @@ struct FigureRequest {
   /// Of the model, for figures that read some; `make_figure` checks names and adds the defaults.
   Parameters parameters;
   std::string command;  ///< the line that makes it again
+  std::function<void(double)> progress =
+      {};  ///< is given the share that is done; empty: nothing is
+
+  /// To be called after each part of data that take long, with the share that is done. Throws Stopped if
+  /// the process was asked to end.
+  void done(double share) const;
 };
 
 /// One file of data, read by the script of the figure.

@@ -52,6 +52,20 @@ struct LandscapeCurvature {
   int positive = 0, zero = 0, negative = 0;  ///< eigenvalues of the Hessian, by sign
 };
 
+/// Where both derivatives of L(x, y) vanish.
+struct LandscapeCritical {
+  double x = 0, y = 0, value = 0;
+  double slope = 0;  ///< length of the field of training there: 0 where training rests
+  /// Directions of the whole state by the sign of the second derivative; zero ones are below 1e-9 of the largest.
+  int negative = 0, zero = 0, positive = 0;
+};
+
+/// The point of the plane that is nearest to a state.
+struct LandscapeNearest {
+  double x = 0, y = 0;
+  double distance = 0;  ///< of the whole state from that of the point
+};
+
 /// The loss L(x, y) at the parameters of an instance.
 struct LandscapeLoss {
   std::string title, caption;  ///< of pictures
@@ -69,6 +83,11 @@ struct LandscapeLoss {
   std::function<LandscapeCurvature(const Rational& x, const Rational& y)> curvature = {};
   /// Encloses the minimum to `tolerance` > 0 in the value. Throws std::runtime_error if it cannot.
   std::function<LandscapeCertificate(const LandscapeBox& box, const Rational& tolerance)> certify =
+      {};
+  /// Those in the box that Newton's method finds from a grid, by value; empty where there is no search.
+  std::function<std::vector<LandscapeCritical>(const LandscapeBox& box)> critical = {};
+  /// Of a state of one of `path_rungs`.
+  std::function<LandscapeNearest(const std::string& rung, const Vector<double>& state)> nearest =
       {};
 };
 
@@ -96,7 +115,8 @@ struct LossLandscape {
   std::function<LandscapeLoss(const Parameters& p)> at;
   std::vector<std::string> whole_rungs;  ///< whose state `whole` takes; empty: no slices
   std::function<WholeLoss(const Parameters& p, std::uint64_t seed)> whole;
-  std::string check;  ///< how a certificate in a file is checked by itself
+  std::vector<std::string> path_rungs = {};  ///< whose training is shown in the plane
+  std::string check;                         ///< how a certificate in a file is checked by itself
 };
 
 }  // namespace popgrad

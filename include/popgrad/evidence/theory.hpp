@@ -16,6 +16,7 @@
 #include "popgrad/evidence/landscape.hpp"
 #include "popgrad/evidence/statement.hpp"
 #include "popgrad/rungs/model.hpp"
+#include "popgrad/scalars/expression.hpp"
 
 namespace popgrad {
 
@@ -26,11 +27,14 @@ struct Theory {
   std::vector<FigureMaker> figures = {};
   std::vector<LossLandscape> landscapes = {};  ///< the first is the usual one
   std::string file = {};                       ///< that it was read from: another name of the model
-  /// Of one that is written in formulas: the field of a rung as lines of Python with NumPy. Throws InputError.
-  std::function<std::vector<std::string>(const std::string& rung, const Parameters& p)> written =
-      {};
-  /// Of the same: a PyTorch script of its training, from the start that the seed draws. Throws InputError.
-  std::function<std::string(const Parameters& p, std::uint64_t seed)> training_script = {};
+  /// Of one that is written in formulas: the law of motion of a rung as lines. Throws InputError.
+  std::function<std::vector<std::string>(const std::string& rung, const Parameters& p,
+                                         Notation notation)>
+      written = {};
+  /// Of the same: "torch" or "numpy", a script of its training from the start that the seed draws; "latex", the whole
+  /// as a document. Throws InputError.
+  std::function<std::string(const std::string& form, const Parameters& p, std::uint64_t seed)>
+      exported = {};
 };
 
 /// In the order of `popgrad list`.

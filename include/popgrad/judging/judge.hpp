@@ -22,7 +22,8 @@ struct JudgeRequest {
   const Model& model;
   std::string rung = "sgd";  ///< that is judged
   Parameters parameters;     ///< of the data
-  /// Learning rate, batch, optimiser, seed, threads; steps and rows are those of the recorded runs.
+  /// Learning rate, batch, optimiser, seed, threads, how columns of samples were made; steps, rows and whether such
+  /// columns are there are those of the recorded runs.
   WalkRequest steps;
   std::uint32_t runs = 64;   ///< of an ensemble of ours, at least 3
   double level = 1e-3;       ///< probability that a run of the same law is found to depart
@@ -31,11 +32,9 @@ struct JudgeRequest {
   /// the level.
   std::vector<std::string> suspects = {};
   bool fresh_starts = false;  ///< every run of ours has a start of its own
-  /// batch_loss was logged as its mean over the steps since the row before (at step 0, of the first minibatch).
-  bool averaged_batch_loss = false;
-  bool ensemble = false;  ///< of sampled runs, even where a prediction would do
-  bool fit = true;        ///< of runs that depart, the settings that would explain them
-  bool events = true;     ///< of the rung that is judged
+  bool ensemble = false;      ///< of sampled runs, even where a prediction would do
+  bool fit = true;            ///< of runs that depart, the settings that would explain them
+  bool events = true;         ///< of the rung that is judged
   /// Method and tolerances of flows, for which these are 0 if the model's own are to be used.
   Method method = Method::automatic;
   double relative_tolerance = 0, absolute_tolerance = 0;

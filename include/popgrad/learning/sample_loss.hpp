@@ -78,7 +78,9 @@ struct LossObservable {
 
 /// A law of motion of its own, such as a reduction, and how it stands to a finer rung. One of `flow`, `step` and
 /// `closed` is given, an entry for each state, or `flow` and `closed`: then there is a rung NAME_closed, too. With `map` and
-/// `lift` none need be: the flow is derived. Not there: laws left out with `lift` or `map` only, and of steps.
+/// `lift` none need be: the flow is derived; with `map` only where its derivative is a formula of it (entries of the map
+/// that are single monomials, such as J @ B.T and J @ J.T, of an exact field). Not there: laws left out with `lift` only,
+/// and of steps.
 /// Formulas may read sizes, parameters, constants, fixed and `t`; left sides and what else they read:
 ///
 ///   map     states here            states of the finer rung
@@ -98,6 +100,8 @@ struct LossRung {
   /// A comparison of states here, where it stands for the finer rung; the start has to be inside. Empty: anywhere.
   std::string domain = {};
   std::string assumes = {};  ///< one line, for the ladder
+  /// Its residual (residual.hpp) is to be small, not 0: it is measured along the flow.
+  bool approximate = false;
   std::string meaning = {};
 };
 
@@ -139,10 +143,10 @@ struct SampleLoss {
 /// draws of each summand, or all samples.
 std::shared_ptr<const Model> model_of_loss(SampleLoss loss);
 
-/// The field of each state, after the parts that are needed more than once, as lines of Python with NumPy. Throws
-/// InputError where it is sampled.
-std::vector<std::string> field_in_numpy(const SampleLoss& loss, const Parameters& given = {});
-
+/// The field of each state of a rung, training's (`flow`, `gd`) or one that flows of its own, after the parts that are
+/// needed more than once, as lines of Python with NumPy. Throws InputError where it is sampled.
+std::vector<std::string> field_in_numpy(const SampleLoss& loss, const Parameters& given = {},
+                                        const std::string& rung = "flow");
 /// Why the field need not be the gradient of the expected loss; empty where it is.
 std::string no_gradient(const SampleLoss& loss, const Parameters& given = {});
 

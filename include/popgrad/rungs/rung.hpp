@@ -81,6 +81,8 @@ struct Draws {
   /// Mean loss of the minibatch that `sample` draws from an equal stream, as training code logs it before the
   /// step. Empty where nothing is sampled.
   std::function<double(const Vector<T>& x, Stream& stream, Index batch)> loss;
+  /// Share of that minibatch whose likeliest answer is right, ties by lot. Empty where there are no answers.
+  std::function<double(const Vector<T>& x, Stream& stream, Index batch)> accuracy;
   /// Expectation of `sample`, where it is not the field: finite sequences bias a field that is not
   /// linear in them. Empty where it is, and for any scalar but double.
   std::function<void(const Vector<T>& x, Vector<T>& slope)> mean;
@@ -233,6 +235,13 @@ AnyRung<typename F::Scalar> forget_type(F flow) {
                 }) {
     any.draws.loss = [shared](const Vector<T>& x, Stream& stream, Index batch) {
       return shared->batch_loss(x, stream, batch);
+    };
+  }
+  if constexpr (std::same_as<T, double> && requires(const Vector<T>& x, Stream& stream) {
+                  { shared->batch_accuracy(x, stream, Index{1}) } -> std::same_as<double>;
+                }) {
+    any.draws.accuracy = [shared](const Vector<T>& x, Stream& stream, Index batch) {
+      return shared->batch_accuracy(x, stream, batch);
     };
   }
   if constexpr (std::same_as<T, double>) any.draws.add_law_of(shared);

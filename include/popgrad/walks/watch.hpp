@@ -38,7 +38,8 @@ template <class T>
 void watch_closed_form(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const Regime> regimes);
 
 /// Steps at which a walk is looked at: those asked for, up to 512 evenly spread ones (and no more
-/// than a quarter of all), and a geometric sequence of ratio 1.1 for what happens early.
+/// than a quarter of all), and a geometric sequence of ratio 1.1 for what happens early. Only those asked for where
+/// a row depends on which rows were before it.
 std::vector<std::uint64_t> watched_steps(const WalkRequest& request);
 
 /// Splits runs saved at `watched_steps(request)`: `rows` keeps the steps asked for, `step_rows`

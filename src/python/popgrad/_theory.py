@@ -16,6 +16,7 @@ from ._call import (Array, Path, Progress, call, check_names, csv_of, document, 
                     table_of, words_of)
 from ._errors import Error
 from ._results import Comparison, Landscape, Result, Run, Searches, Table, Verdicts
+from ._toml import toml_of
 
 Number = Union[int, float, str, fractions.Fraction, decimal.Decimal, None]
 Numbers = Union[Sequence[Any], Array, str, None]
@@ -61,7 +62,8 @@ def _merged(instance: Instance, parameters: Mapping[str, Any]) -> Instance:
 class Theory:
     """A model with its statements, on one instance.
 
-    ``name`` is one of ``theories()``, the path of a theory file (.toml), or the text of one.
+    ``name`` is one of ``theories()``, the path of a theory file (.toml), the text of one, or a dictionary of its
+    sections, whose values may be arrays; ``to_toml()`` gives the text.
     ``instance`` is a dictionary with the names of an instance file (numbers, texts, lists, NumPy
     arrays, tensors; ``fractions.Fraction`` and ``decimal.Decimal`` are exact), the path of such a file,
     or None for the defaults of the model. Parameters can be given as keywords as well.
@@ -69,21 +71,48 @@ class Theory:
     is used, by the rung that reads it.
     """
 
-    def __init__(self, name: Path, instance: Instance = None, **parameters: Any) -> None:
-        given = os.fspath(name) if isinstance(name, os.PathLike) else name
+    def __init__(self, name: Union[Path, Mapping[str, Any]], instance: Instance = None,
+                 **parameters: Any) -> None:
+        given = toml_of(name) if isinstance(name, Mapping) else name
+        given = os.fspath(given) if isinstance(given, os.PathLike) else given
         is_text = isinstance(given, str) and "\n" in given
-        self._texts = {"theory.toml": given} if is_text else {}
-        self._model = "theory.toml" if is_text else check_names("theory", [given])[0]
-        self.is_file = self._model.endswith(".toml")
+        #: Files in memory, by name, that commands of this theory read.
+        self.texts: dict[str, str] = {"theory.toml": str(given)} if is_text else {}
+        #: The word of commands for it.
+        self.model_word = "theory.toml" if is_text else check_names("theory", [given])[0]
+        self.is_file = self.model_word.endswith(".toml")
         # A file may change while the program runs.
-        self._catalogue = (_described(self._model, self._texts) if self.is_file
-                           else _catalogue(self._model))
+        self._catalogue = (_described(self.model_word, self.texts) if self.is_file
+                           else _catalogue(self.model_word))
         if not (instance is None or isinstance(instance, (str, os.PathLike, Mapping))):
             raise Error(f"popgrad theory: an instance of type {type(instance).__name__} must be a "
                         "dictionary or the path of an instance file")
         self.name: str = self._catalogue["name"]
         self.paper: str = self._catalogue["paper"]
         self.instance: Instance = _merged(instance, parameters)
+
+    def to_toml(self) -> str:
+        """The text of the theory's file; its parameters have the values that stand there. Throws Error for a theory
+        that is none of a file."""
+        if self.texts:
+            return self.texts["theory.toml"]
+        if not self.is_file:
+            raise Error(f"popgrad theory: {self.name} is written in C++ and has no file")
+        try:
+            with open(self.model_word, encoding="utf-8") as file:
+                return file.read()
+        except OSError as error:
+            raise Error(f"{self.model_word}: cannot be read ({error.strerror})") from None
+
+    def _repr_latex_(self) -> Optional[str]:
+        """The field of ``flow``, for notebooks; None where it is no formula."""
+        if not self.is_file:
+            return None
+        try:
+            lines = self.equations("flow", format="latex")
+        except Error:
+            return None
+        return "$$" + lines.replace("{align}", "{aligned}").strip() + "$$"
 
     @property
     def rungs(self) -> dict[str, dict[str, Any]]:
@@ -102,13 +131,13 @@ class Theory:
 
     def __repr__(self) -> str:
         if self.instance is None:
-            return f"popgrad.theory('{self.name if self._texts else self._model}')"
+            return f"popgrad.theory('{self.name if self.texts else self.model_word}')"
         what = (", ".join(self.instance) if isinstance(self.instance, Mapping)
                 else os.fspath(self.instance))
         return f"<popgrad.Theory {self.name}: {what}>"
 
     def _words(self, command: str, positional: Sequence[str], options: Mapping[str, Any]) -> list[str]:
-        return [command, self._model, *check_names(command, positional),
+        return [command, self.model_word, *check_names(command, positional),
                 *words_of(options, self.parameters)]
 
     def run(self, rung: str, *, t1: Number = None, steps: Number = None, eta: Number = None,
@@ -134,7 +163,7 @@ class Theory:
         """
         options = _chosen(locals(), "rung")
         return call(self._words("run", [rung], options), Run, instance=self.instance,
-                    texts=self._texts, progress=progress)
+                    texts=self.texts, progress=progress)
 
     def moments(self, *, progress: Progress = None, **options: Any) -> Run:
         """Mean and standard deviation (columns ``NAME`` and ``NAME_sd``, (times)) of the observables of
@@ -159,7 +188,8 @@ class Theory:
         runs were made has to be said: eta, batch, clock (time as a formula over the columns, such as
         "lr*step"); group=["seed"] distinguishes runs in one table, map={"loss": "train_loss"} names
         columns, and only these observables are compared then. Further: restarts ("keep-last", ...),
-        runs_in_columns, level, resolution, suspect, runs (of the ensemble, default 64), fresh_starts.
+        runs_in_columns, averaged, held_out, smoothed (how columns of samples were made), level,
+        resolution, suspect, runs (of the ensemble, default 64), fresh_starts.
         details=True adds every test, run and observable, regimes and the other rungs to ``text``;
         no_ladder=True leaves out the other rungs. Without ``clock`` the clock is fitted and nothing is judged: ``verdict`` is None and
         ``text`` has the deviations.
@@ -172,7 +202,7 @@ class Theory:
     def _compare(self, rung: str, other: Optional[str], run: Any, name: str, progress: Progress,
                  options: Mapping[str, Any]) -> Comparison:
         """Tables in memory are files with that name, a number behind it if there are several."""
-        tables, texts = {}, dict(self._texts)
+        tables, texts = {}, dict(self.texts)
         group = options.get("group") or []
         labels = [group] if isinstance(group, str) else list(group)
         if run is not None:
@@ -238,7 +268,7 @@ class Theory:
             return Table(answer, "popgrad " + " ".join(words), ["first", "second"])
 
         words = self._words("landscape", [] if name is None else [name], options)
-        return call(words, make, instance=self.instance, texts=self._texts, progress=progress)
+        return call(words, make, instance=self.instance, texts=self.texts, progress=progress)
 
     def sweep(self, rung: str, over: Mapping[str, Any], *,
               success: Union[Sequence[str], str, None] = None,
@@ -252,13 +282,13 @@ class Theory:
         options = _chosen(locals(), "rung", "over")
         words = self._words("sweep", [rung], {**options, "over": dict(over)})
         return call(words, lambda answer: Table(answer, "popgrad " + " ".join(words), list(over)),
-                    instance=self.instance, texts=self._texts, progress=progress)
+                    instance=self.instance, texts=self.texts, progress=progress)
 
     def equations(self, rung: str, *, format: str = "text", **options: Any) -> str:
         """The right-hand side that is integrated, from the rung's own code: text, latex, cpp or
         python."""
         return call(self._words("equations", [rung], {**options, "format": format}),
-                    lambda answer: str(answer["output"]), instance=self.instance, texts=self._texts)
+                    lambda answer: str(answer["output"]), instance=self.instance, texts=self.texts)
 
     def observer(self, rung: str = "sgd", *, seed: int = 1) -> "Observer":
         """Computes observables of states that are given as matrices; see Observer."""
@@ -271,17 +301,14 @@ class Theory:
 
 class Observer:
     """Observables of a rung at states that are given by the names of their matrices: arrays or tensors
-    with the names and shapes that an instance file has for a start; ``theory.parameters`` lists them. A
-    matrix that is not given is that of the instance.
+    with the names and shapes that an instance file has for a start; ``theory.parameters`` lists them. Of a theory
+    file these are its states. A matrix that is not given is that of the instance.
 
     The very code that reports the observables of the rung computes them. Observables that refer to the
     start of training (invariants) refer to that of the instance.
     """
 
     def __init__(self, theory: Theory, rung: str = "sgd", seed: int = 1) -> None:
-        if theory.is_file:
-            raise Error(f"popgrad observe: {theory.name}: theories of files observe no state that is given; "
-                        "log its observables in the training itself")
         instance = theory.instance
         if instance is None:
             text = "{}"
@@ -295,7 +322,7 @@ class Observer:
                 raise Error(f"{os.fspath(instance)}: cannot be read ({error.strerror}); give a file "
                             "that exists") from None
         try:
-            self._made = _popgrad.Observer(theory.name, rung, text, seed)
+            self._made = _popgrad.Observer(theory.model_word, rung, text, seed, theory.texts)
         except ValueError as error:
             raise Error(str(error)) from None
 
@@ -348,9 +375,9 @@ def command(*words: str, progress: Progress = None) -> Result:
                 progress=progress)
 
 
-def theory(name: Path, instance: Instance = None, **parameters: Any) -> Theory:
-    """A theory by name (see ``theories()``), by the path of its file or by its text, on an instance; see
-    Theory."""
+def theory(name: Union[Path, Mapping[str, Any]], instance: Instance = None, **parameters: Any) -> Theory:
+    """A theory by name (see ``theories()``), by the path of its file, by its text or as a dictionary, on an instance;
+    see Theory."""
     return Theory(name, instance, **parameters)
 
 

@@ -154,6 +154,12 @@ T MultilayerFlow<T>::batch_loss(const Vector<T>& x, Stream& stream, Index batch)
 }
 
 template <Transcendental T>
+double MultilayerFlow<T>::batch_accuracy(const Vector<T>& x, Stream& stream, Index batch) const {
+  draw_batch(stream, batch);
+  return accuracy_of(network_.forward(x, drawn_batch_), std::as_const(drawn_weight_)());
+}
+
+template <Transcendental T>
 T MultilayerFlow<T>::loss_of(Eigen::Map<const Matrix<T>> logits,
                              const Eigen::Map<const Matrix<double>>& weight) const {
   T sum(0);
@@ -162,6 +168,18 @@ T MultilayerFlow<T>::loss_of(Eigen::Map<const Matrix<T>> logits,
     for (Index c = 0; c < logits.rows(); ++c) {
       if (weight(c, i) > 0) sum = sum + T(weight(c, i)) * (whole - logits(c, i));
     }
+  }
+  return sum;
+}
+
+template <Transcendental T>
+double MultilayerFlow<T>::accuracy_of(Eigen::Map<const Matrix<T>> logits,
+                                      const Eigen::Map<const Matrix<double>>& weight) const {
+  double sum = 0;
+  for (Index i = 0; i < logits.cols(); ++i) {
+    Index best = 0;
+    logits.col(i).maxCoeff(&best);
+    sum += weight(best, i);
   }
   return sum;
 }
@@ -206,11 +224,7 @@ void MultilayerFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T>
   const auto logits = network_.forward(x, all_);
   Readings read;
   read.loss = loss_of(logits, weights_of_all());
-  for (Index i = 0; i < logits.cols(); ++i) {
-    Index best = 0;
-    logits.col(i).maxCoeff(&best);
-    read.accuracy += weight_(best, i);
-  }
+  read.accuracy = accuracy_of(logits, weights_of_all());
   for (Index h = 0; h < instance_.shape.layers; ++h) {
     const Vector<T> entropy = network_.attention_entropy(h, all_);
     T mean(0);

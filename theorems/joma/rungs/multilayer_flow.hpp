@@ -52,6 +52,8 @@ class MultilayerFlow final {
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
   /// Mean cross entropy of the draws of `sample_rhs`, in nats. Cost of their logits.
   [[nodiscard]] T batch_loss(const Vector<T>& x, Stream& stream, Index batch) const;
+  /// Share of these draws whose class has the largest logit. The same cost.
+  [[nodiscard]] double batch_accuracy(const Vector<T>& x, Stream& stream, Index batch) const;
   /// Covariance of one draw applied to the columns of a matrix, over every sequence and class.
   /// Cost: a gradient each; memory O(dimension m) for m columns.
   void draw_covariance(const Vector<T>& x, const Matrix<T>& vectors, Matrix<T>& images) const;
@@ -85,6 +87,8 @@ class MultilayerFlow final {
 
   [[nodiscard]] T loss_of(Eigen::Map<const Matrix<T>> logits,
                           const Eigen::Map<const Matrix<double>>& weight) const;
+  [[nodiscard]] double accuracy_of(Eigen::Map<const Matrix<T>> logits,
+                                   const Eigen::Map<const Matrix<double>>& weight) const;
   [[nodiscard]] Eigen::Map<const Matrix<double>> weights_of_all() const {
     return {weight_.data(), weight_.rows(), weight_.cols()};
   }

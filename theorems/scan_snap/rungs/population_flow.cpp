@@ -428,6 +428,18 @@ double PopulationFlow<T>::batch_loss(const Vector<T>& x, Stream& stream, Index b
   return sum / static_cast<double>(batch);
 }
 
+template <Transcendental T>
+double PopulationFlow<T>::batch_accuracy(const Vector<T>& x, Stream& stream, Index batch) const {
+  double sum = 0;
+  if constexpr (Ordered<T>) {
+    for_each_drawn(stream, batch, [&](Index label) {
+      respond_to_drawn(x, label);
+      sum += hit_probability(static_cast<const T*>(logits_.data()), multiplicity_, label);
+    });
+  }
+  return sum / static_cast<double>(batch);
+}
+
 template <>
 DrawField PopulationFlow<double>::field_of_sample(const Vector<double>& x) const {
   return [this, &x](Index of_law, const Vector<double>& frequencies, Vector<double>& direction) {

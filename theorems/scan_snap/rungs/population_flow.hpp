@@ -72,6 +72,8 @@ class PopulationFlow final {
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
   /// Mean cross entropy of the sequences of `sample_rhs` on their labels, in nats. Cost of their logits.
   [[nodiscard]] double batch_loss(const Vector<T>& x, Stream& stream, Index batch) const;
+  /// Share of their labels that are the likeliest token, ties broken by lot. The same cost.
+  [[nodiscard]] double batch_accuracy(const Vector<T>& x, Stream& stream, Index batch) const;
   /// Expectation and covariance of `sample_rhs`: of short and of long sequences by
   /// popgrad/fluctuations/draw_law.hpp, between them by popgrad/fluctuations/sampled_draws.hpp, of all counts up to 4000. Cost: 3 u C multiply-adds a
   /// class and count, or a class and node; of long sequences 2 nnz(P) + K times 3 u C. With label

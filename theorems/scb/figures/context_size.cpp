@@ -2,6 +2,7 @@
 // positions that a token attends to. N = 3, T = 1000, threshold 0.1/Q; two instances.
 
 #include <array>
+#include <cmath>
 
 #include "popgrad/evidence/figure.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
@@ -24,9 +25,13 @@ constexpr std::array<Kind, 3> kinds{{{"noise, first instance", Sampling::lumped_
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   FigureTable table;
+  double done = 0;
+  double all = 0;
+  for (const Kind& kind : kinds) all += 1 + std::log2(static_cast<double>(kind.largest));
   for (const Kind& kind : kinds) {
     table.block(kind.name);
     for (Index support = 1; support <= kind.largest; support *= 2) {
+      request.done(done++ / all);
       Parameters at_support = request.parameters;
       at_support.set("Q", std::to_string(support));
       const Training<double> training =

@@ -5,9 +5,11 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
+#include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/trajectory.hpp"
 #include "theorems/scb/rungs/parameters.hpp"
@@ -18,6 +20,9 @@ namespace {
 
 constexpr std::uint32_t runs = 9;
 constexpr double goal = 0.4;
+constexpr std::array<double, 5> step_sizes{0.02, 0.05, 0.1, 0.2, 0.4};
+constexpr std::array<Index, 6> contexts{10, 20, 40, 80, 160, 320};
+constexpr double searches = 2 * contexts.size();
 constexpr const char* of_linear = "linear attention";
 constexpr const char* of_softmax = "softmax attention";
 
@@ -38,7 +43,7 @@ double samples_of_run(const SequenceSgd<double>& rung, double step, Index batch,
   const std::size_t loss = place_of(columns, "loss");
   std::vector<double> row(columns.size());
   double used = 0;
-  for (std::uint64_t i = 0; used < most; ++i) {
+  for (std::uint64_t i = 0; used < most && !stop_asked(); ++i) {
     Stream stream(seed, run, i);
     rung.sample_rhs(x, dx, stream, batch);
     x += step * dx;
@@ -52,17 +57,23 @@ double samples_of_run(const SequenceSgd<double>& rung, double step, Index batch,
   return std::numeric_limits<double>::infinity();
 }
 
-Best best_over_grid(Index context, bool softmax, const FigureRequest& request) {
+// `begun`: searches before this one.
+Best best_over_grid(Index context, bool softmax, double begun, const FigureRequest& request) {
   Parameters at_context = request.parameters;
   at_context.set("T", std::to_string(context));
   Training<double> training = scb::training<double>(at_context, request.seed);
   training.softmax = softmax;
   Best best;
   const auto positions = static_cast<double>(context);
-  for (const double rate : softmax ? std::vector<double>{0.5, 1, 1.5} : std::vector<double>{0}) {
+  const std::vector<double> rates =
+      softmax ? std::vector<double>{0.5, 1, 1.5} : std::vector<double>{0};
+  double part = 0;
+  for (const double rate : rates) {
     training.attention_rate = std::pow(positions, rate);
     const SequenceSgd<double> rung(training);
-    for (const double step : {0.02, 0.05, 0.1, 0.2, 0.4}) {
+    for (const double step : step_sizes) {
+      request.done((begun + part) / searches);
+      part += 1 / static_cast<double>(rates.size() * step_sizes.size());
       for (Index batch = 1; batch <= 256; batch *= 4) {
         const double most = std::min(3 * best.median, 3e6);
         std::vector<double> used(runs);
@@ -93,10 +104,11 @@ Best best_over_grid(Index context, bool softmax, const FigureRequest& request) {
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   FigureTable table;
+  double begun = 0;
   for (const bool softmax : {false, true}) {
     table.block(softmax ? of_softmax : of_linear);
-    for (const Index context : {10, 20, 40, 80, 160, 320}) {
-      const Best best = best_over_grid(context, softmax, request);
+    for (const Index context : contexts) {
+      const Best best = best_over_grid(context, softmax, begun++, request);
       if (!std::isfinite(best.median)) continue;
       // Where more than a quarter of the runs were cut, the upper quartile is where they were.
       table.add("T", context, "samples", best.median, "low", best.low, "high",

@@ -46,9 +46,11 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   const Training<double> training = scb::training<double>(request.parameters, request.seed);
   const NoiseLevels levels = noise_at_solution(training.bigrams);
   FigureTable table;
+  constexpr int values = 7;  // of either
   for (const bool over_steps : {true, false}) {
     table.block(over_steps ? step_sizes : weights);
-    for (int i = 0; i <= 6; ++i) {
+    for (int i = 0; i < values; ++i) {
+      request.done((over_steps ? i : values + i) / (2.0 * values));
       const double value =
           over_steps ? std::pow(10.0, -2.25 + 0.25 * i) : std::pow(10.0, -4 + 0.5 * i);
       for (int power = 2; power <= 14; power += 2) {

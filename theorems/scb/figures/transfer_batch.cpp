@@ -101,7 +101,8 @@ AttemptSetting setting_of(const Case& one, const Training<double>& training,
   return setting;
 }
 
-void add_case(const Case& one, const FigureRequest& request, FigureTable& table,
+// `begun`: cases before this one.
+void add_case(const Case& one, double begun, const FigureRequest& request, FigureTable& table,
               FigureTable& fits) {
   table.block(one.block());
   const bool sequences = one.sampling == Sampling::sequences;
@@ -118,7 +119,10 @@ void add_case(const Case& one, const FigureRequest& request, FigureTable& table,
   const std::vector<double> contexts = sequences
                                            ? std::vector<double>{100, 300, 1000}
                                            : std::vector<double>{100, 1000, 1e4, 1.2e6, 1e7, 1e8};
+  double part = 0;
   for (const double context : contexts) {
+    request.done((begun + part++ / static_cast<double>(contexts.size())) /
+                 static_cast<double>(cases().size()));
     const Training<double> training = training_of(one, std::llround(context), request);
     const AttemptSetting setting = setting_of(one, training, request);
     const Crossing own = find_crossing(success_counter(training, setting), crossing);
@@ -145,7 +149,8 @@ void add_case(const Case& one, const FigureRequest& request, FigureTable& table,
 std::vector<FigureFile> data(const FigureRequest& request) {
   FigureTable table;
   FigureTable fits;
-  for (const Case& one : cases()) add_case(one, request, table, fits);
+  double begun = 0;
+  for (const Case& one : cases()) add_case(one, begun++, request, table, fits);
   return {table.file(request), fits.file(request, "fits")};
 }
 

@@ -112,14 +112,20 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       return ratios[cell / sizes.size()] * (rule == Rule::adam ? of_adam : 1);
     };
     std::vector<double> orders(cells * seeds);
+    constexpr std::size_t at_once = sizes.size() * seeds;
+    for (std::size_t begin = 0; begin < orders.size(); begin += at_once) {
+      request.done((static_cast<double>(&one - rules.data()) +
+                    static_cast<double>(begin) / static_cast<double>(orders.size())) /
+                   rules.size());
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
-    for (std::size_t i = 0; i < cells * seeds; ++i) {
-      Training training;
-      training.law = law;
-      training.key_width = law.vocabulary();
-      training.scale = sizes[i / seeds % sizes.size()];
-      training.seed = request.seed + i % seeds;
-      orders[i] = order_of_stages(training, rule, ratio_of(i / seeds));
+      for (std::size_t i = begin; i < begin + at_once; ++i) {
+        Training training;
+        training.law = law;
+        training.key_width = law.vocabulary();
+        training.scale = sizes[i / seeds % sizes.size()];
+        training.seed = request.seed + i % seeds;
+        orders[i] = order_of_stages(training, rule, ratio_of(i / seeds));
+      }
     }
     for (std::size_t cell = 0; cell < cells; ++cell) {
       const auto begin = orders.begin() + static_cast<std::ptrdiff_t>(cell * seeds);
@@ -144,7 +150,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }
 
 Picture picture() {
-  Picture made{.height = 1.75, .columns = 3, .left = 0.145, .right = 0.82, .between = 0.045};
+  Picture made{.height = 1.75, .columns = 3, .left = 0.145, .right = 0.79, .between = 0.045};
   for (const auto& [rule, label] : rules) {
     const bool adam = rule == Rule::adam;
     // Row $0 is of rate $0/6 and size $0 % 6.
@@ -159,7 +165,7 @@ Picture picture() {
          .colours = {.range = "-2:2",
                      .palette = "defined (-2 red, 0 '#ffffff', 2 blue)",
                      .label = "steps of attention / of W_V",
-                     .tics = "('1/100' -2, '1/10' -1, '1' 0, '10' 1, '100' 2) offset -0.6,0",
+                     .tics = "('≤ 1/100' -2, '1/10' -1, '1' 0, '10' 1, '≥ 100' 2) offset -0.6,0",
                      .bar = adam}});
   }
   Axis& size = made.panels[0].y;

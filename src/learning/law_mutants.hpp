@@ -1,0 +1,37 @@
+#pragma once
+/// Mistakes made by program in the laws of a loss: every sign, constant, exponent and index of a formula in turn.
+
+#include <string>
+#include <vector>
+
+#include "popgrad/learning/sample_loss.hpp"
+
+namespace popgrad::learning {
+
+/// A formula with one mistake.
+struct MutatedFormula {
+  std::string kind;  ///< sign, constant, exponent, index, factor
+  std::string formula;
+};
+
+/// All of a formula, of which the last is 11/10 of it. Throws FormulaError.
+std::vector<MutatedFormula> mutated_formulas(const std::string& formula);
+
+/// A law, lift, closed form or invariant with one mistake, under a name of its own.
+struct LawMutant {
+  std::string name;     ///< "sign-1"
+  std::string what;     ///< "p = p + eta * s"
+  std::string subject;  ///< of its residual
+};
+
+/// The loss with mutants of the law of one subject (residual_subjects) next to it.
+struct MutatedLoss {
+  SampleLoss loss;
+  std::vector<LawMutant> mutants;
+  std::vector<std::string> refused;  ///< formulas whose shapes do not match
+};
+
+/// At most `most` mutants, evenly from all.
+MutatedLoss mutated_loss(const SampleLoss& loss, const std::string& subject, std::size_t most);
+
+}  // namespace popgrad::learning

@@ -1,0 +1,64 @@
+#include "learning/rung_laws.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "expectations/closure.hpp"
+#include "formulas/gradient.hpp"
+#include "formulas/rebuild.hpp"
+
+namespace popgrad::learning {
+
+using formulas::substituted;
+
+RungLaws::RungLaws(const SampleLoss& loss, const Parameters& given)
+    : name_(loss.name), arrays_(loss, given) {
+  if (!loss.loss.empty()) expected_.emplace(arrays_, loss);
+}
+
+const RungLaw& RungLaws::training() {
+  if (training_) return *training_;
+  RungLaw law{.names = {}, .states = arrays_.state_variables(), .values = {}, .sampled_at = {}};
+  if (expected_->sampled) law.sampled_at = law.states;
+  const std::vector<Array> slopes = gradient(expected_->summed, law.states);
+  for (std::size_t k = 0; k < slopes.size(); ++k) {
+    const Array& state = law.states[k];
+    law.names.push_back(state.node().text);
+    law.values.push_back(
+        expected_->sampled ? arrays_.graph->variable("field of " + law.names.back(), state.shape())
+                           : -(arrays_.states[k].rate * slopes[k]));
+  }
+  training_ = std::move(law);
+  return *training_;
+}
+
+RungLaw RungLaws::finer(const OwnArrays& own, bool steps) {
+  RungLaw law = own.finer ? this->own(*own.finer) : training();
+  if (steps && own.of_loss) {
+    const Array eta = arrays_.graph->variable(step_size_name, {});
+    for (std::size_t k = 0; k < law.values.size(); ++k)
+      law.values[k] = law.states[k] + eta * law.values[k];
+  }
+  return law;
+}
+
+RungLaw RungLaws::own(std::size_t place) {
+  const OwnArrays& own = arrays_.own[place];
+  RungLaw law{.names = own.names, .states = own.states, .values = own.step, .sampled_at = {}};
+  if (!own.flow.empty()) {
+    law.values = own.flow;
+    if (own.time) {
+      law.values = substituted(own.flow, {time()}, {*own.time});
+      for (Array& value : law.values) value = *own.time_slope * value;
+    }
+  } else if (!own.has_law()) {
+    const RungLaw of = finer(own, false);
+    law.values =
+        substituted(formulas::derivative_along(own.map, of.states, of.values), of.states, own.lift);
+    law.sampled_at = substituted(of.sampled_at, of.states, own.lift);
+  }
+  return law;
+}
+
+}  // namespace popgrad::learning

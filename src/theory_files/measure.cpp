@@ -1,0 +1,658 @@
+#include "theory_files/measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include "learning/each_sample.hpp"
+#include "learning/entry_error.hpp"
+#include "learning/loss_rung.hpp"
+#include "learning/own_rung.hpp"
+#include "popgrad/base/failure.hpp"
+#include "popgrad/base/stop.hpp"
+#include "popgrad/evidence/refined_digits.hpp"
+#include "popgrad/evidence/solved.hpp"
+#include "popgrad/rungs/given_start.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/solving/solve.hpp"
+#include "theory_files/formula_edit.hpp"
+
+namespace popgrad::theory_files {
+namespace measure_cpp {
+namespace {
+
+using formulas::Array;
+using learning::AskedFormula;
+using learning::EntryError;
+using learning::LossArrays;
+using learning::OwnArrays;
+using Kind = MeasureText::Kind;
+
+constexpr double tolerance = 1e-11;
+constexpr unsigned digits = 50;
+// A field that is this share of its largest is at rest.
+constexpr double at_rest = 1e-10;
+constexpr double longest = 1e9;
+constexpr std::size_t most_steps = 200'000;
+// Times at which rest is looked for, each over the one before.
+constexpr double longer = 1.25;
+// Of the rates of two spans of time: that of exp(-t) is 1, that of any power of t less than 1/longer.
+constexpr double steady = 0.9;
+
+// Rungs that take steps have no form in digits for commands, which solve only flows in these.
+AnyRung<Real> steps_in_digits(const Instance& instance, const std::string& name) {
+  const auto shared = learning::loss_instance(instance.loss, instance.given, instance.seed);
+  const std::vector<LossRung>& own = instance.loss.rungs;
+  const auto place = std::ranges::find(own, name, &LossRung::name);
+  AnyRung<Real> rung =
+      place == own.end()
+          ? without_draws(forget_type(learning::LossFlow<Real>(shared)))
+          : learning::own_rung<Real>(shared, static_cast<std::size_t>(place - own.begin()), false);
+  if (instance.given.has(state_key))
+    rung.initial = instance.model().rung(name, instance.given, instance.seed).initial.cast<Real>();
+  return rung;
+}
+
+template <class T>
+AnyRung<T> rung_of(const Instance& instance, const std::string& name) {
+  if constexpr (std::is_same_v<T, double>) {
+    return instance.model().rung(name, instance.given, instance.seed);
+  } else {
+    if (!instance.model().row(name).make_in_digits) return steps_in_digits(instance, name);
+    return instance.model().rung_in_digits(name, instance.given, instance.seed);
+  }
+}
+
+std::vector<std::string> names_of_entries(const formulas::Shape& shape) {
+  std::vector<std::string> names{""};
+  for (const formulas::Dimension& axis : shape) {
+    std::vector<std::string> next;
+    for (const std::string& name : names) {
+      for (Index i = 0; i < axis.extent; ++i)
+        next.push_back(name.empty() ? fmt::format("[{}", i) : fmt::format("{}, {}", name, i));
+    }
+    names = std::move(next);
+  }
+  for (std::string& name : names) {
+    if (!name.empty()) name += ']';
+  }
+  return names;
+}
+
+AskedFormula asked_for(const MeasureText& measure) {
+  return {.entry = measure.entry, .rung = measure.rung, .formula = measure.formula};
+}
+
+void require_numbers(const std::vector<Quantity>& numbers, const MeasureText& measure) {
+  for (const Quantity& q : numbers) {
+    if (!std::isfinite(q.value()))
+      throw Failure(fmt::format("'{}' is no finite number there", measure.formula));
+  }
+}
+
+const RungInfo& solvable(const Instance& instance, const MeasureText& measure) {
+  const RungInfo* info = nullptr;
+  try {
+    info = &instance.model().row(measure.rung).info;
+  } catch (const InputError& error) {
+    throw EntryError(instance.loss.name, measure.entry, error);
+  }
+  if (samples(*info)) {
+    throw EntryError(instance.loss.name, measure.entry,
+                     fmt::format("is of {}, which is random; measures of its runs are of a later "
+                                 "version",
+                                 measure.rung));
+  }
+  return *info;
+}
+
+void require_exact_field(const Instance& instance, const AnyRung<double>& rung) {
+  const auto& columns = rung.observables.columns;
+  if (std::find(columns.begin(), columns.end(), learning::error_column) == columns.end()) return;
+  throw Failure(
+      fmt::format("the field of {} is a mean over samples, whose error no statement "
+                  "takes into account in this version",
+                  instance.loss.name));
+}
+
+// When a rung is at rest, and how fast its field falls then.
+struct Rest {
+  double time = 0;
+  double rate = std::numeric_limits<double>::infinity();
+};
+
+// From sizes of the field at three times.
+Rest rest_of(const std::array<double, 3>& times, const std::array<double, 3>& sizes) {
+  if (sizes[2] == 0) return {times[2]};
+  const auto rate = [&](std::size_t k) {
+    return std::log(sizes[k - 1] / sizes[k]) / (times[k] - times[k - 1]);
+  };
+  const double before = rate(1), last = rate(2);
+  if (!(last > steady * before))
+    throw Failure("the field falls more slowly than an exponential, so that no limit can be read");
+  // Slower modes come last: as much slower once more.
+  return {times[2], last * std::min(1.0, last / before)};
+}
+
+// Three times, at the last of which the field is at rest; equal ones where it is from the start.
+std::array<double, 3> find_rest(const AnyRung<double>& rung) {
+  Vector<double> x = rung.initial, slope(x.size());
+  std::vector<double> times{0}, sizes;
+  const auto measure_size = [&] {
+    rung.field.value(x, slope, times.back());
+    sizes.push_back(slope.norm());
+  };
+  measure_size();
+  double largest = sizes[0];
+  if (largest == 0) return {0, 0, 0};
+  SolveRequest<double> request;
+  request.relative_tolerance = tolerance / 100;
+  request.absolute_tolerance = tolerance / 10'000;
+  request.find_events = false;
+  request.find_blow_up = false;
+  // From a hundredth of the time in which the start moves by its own size.
+  request.end = 0.01 * std::max(x.norm(), 1e-3) / largest;
+  while (times.size() < 4 || sizes.back() > at_rest * largest) {
+    if (request.end > longest)
+      throw Failure(fmt::format("does not come to rest by t = {:.2g}", longest));
+    const Trajectory<double> run = solve(rung, x, request);
+    if (run.outcome.ending == Ending::interrupted) throw_if_stopped();
+    if (run.outcome.ending != Ending::reached_end) {
+      throw Failure(fmt::format("the solve ended at t = {:.6g}: {}", run.outcome.t_reached,
+                                describe(run.outcome.ending)));
+    }
+    x = run.last_state;
+    times.push_back(request.end);
+    measure_size();
+    largest = std::max(largest, sizes.back());
+    request.start = request.end;
+    request.end *= longer;
+  }
+  return {times.end()[-3], times.end()[-2], times.end()[-1]};
+}
+
+template <class T>
+using Reader = std::function<Vector<T>(const Vector<T>& state, const T& t)>;
+
+// Numbers at a state that is at rest but for the way that is left at the rate of the field, each component by itself,
+// as ways of components that cancel now need not at the end.
+template <class T>
+std::vector<Quantity> with_tails(std::vector<Quantity> numbers, const Reader<T>& read, Vector<T> x,
+                                 const Vector<T>& slope, const Rest& rest) {
+  using std::abs;
+  if (!std::isfinite(rest.rate)) return numbers;
+  const T t(rest.time), way(1 / rest.rate);
+  const Vector<T> here = read(x, t);
+  Vector<T> tails = Vector<T>::Zero(here.size());
+  for (Index i = 0; i < x.size(); ++i) {
+    const T before = x[i];
+    x[i] += way * slope[i];
+    tails += (read(x, t) - here).cwiseAbs();
+    x[i] = before;
+  }
+  for (std::size_t k = 0; k < numbers.size(); ++k)
+    numbers[k].add(ErrorPart::next_order(to_double(tails[static_cast<Index>(k)])));
+  return numbers;
+}
+
+template <class T>
+std::vector<Quantity> limit_of_flow(const AnyRung<double>& in_double, const AnyRung<T>& rung,
+                                    const Reader<T>& read) {
+  const std::array<double, 3> times = find_rest(in_double);
+  const double end = times[2];
+  const bool begins_at_rest = end == 0;
+  const SolvedIn<T> solved(
+      rung, begins_at_rest ? std::vector{end} : std::vector(times.begin(), times.end()), tolerance);
+  const std::size_t last = solved.size() - 1;
+  std::vector<Quantity> numbers =
+      solved.all_at(last, [&](const Vector<T>& state) { return read(state, T(end)); });
+  if (begins_at_rest) return numbers;
+  Vector<T> slope(rung.dimension);
+  std::array<double, 3> sizes{};
+  for (std::size_t k = 0; k < 3; ++k) {
+    rung.field.value(solved.state(k), slope, T(times[k]));
+    sizes[k] = to_double(T(slope.norm()));
+  }
+  return with_tails<T>(std::move(numbers), read, solved.state(last), slope, rest_of(times, sizes));
+}
+
+// Steps in many digits, so that they are those of the map: of doubles, chaotic ones are soon others.
+class Steps {
+ public:
+  Steps(const AnyRung<Real>& rung, double step) : rung_(rung), step_(step), x_(rung.initial) {
+    slope_.resize(x_.size());
+    rung_.field.value(x_, slope_, Real(0));
+  }
+  void advance() {
+    x_ += step_ * slope_;
+    ++count_;
+    if (count_ > most_steps)
+      throw Failure(fmt::format("does not come to rest in {} steps", most_steps));
+    throw_if_stopped();
+    rung_.field.value(x_, slope_, time());
+    if (!std::isfinite(to_double(Real(slope_.norm()))))
+      throw Failure(fmt::format("diverges by step {}", count_));
+  }
+  [[nodiscard]] const Vector<Real>& state() const { return x_; }
+  [[nodiscard]] const Vector<Real>& slope() const { return slope_; }
+  [[nodiscard]] Real time() const { return step_ * static_cast<double>(count_); }
+  [[nodiscard]] std::size_t count() const { return count_; }
+
+ private:
+  const AnyRung<Real>& rung_;
+  Real step_;
+  Vector<Real> x_, slope_;
+  std::size_t count_ = 0;
+};
+
+std::vector<Quantity> rounded_to_double(const Vector<Real>& numbers) {
+  std::vector<Quantity> made;
+  for (const Real& number : numbers) {
+    const double value = to_double(number);
+    made.emplace_back(value, std::vector{ErrorPart::rounding_moved(0, 1, value)});
+  }
+  return made;
+}
+
+std::vector<Quantity> limit_of_steps(const AnyRung<Real>& rung, double step,
+                                     const Reader<Real>& read) {
+  Steps steps(rung, step);
+  std::vector<double> times, sizes;
+  double largest = 0;
+  std::size_t next = 1;
+  for (;; steps.advance()) {
+    const double size = to_double(Real(steps.slope().norm()));
+    largest = std::max(largest, size);
+    const bool rests = size <= at_rest * largest;
+    if (steps.count() < next && !(size == 0)) continue;
+    times.push_back(static_cast<double>(steps.count()) * step);
+    sizes.push_back(size);
+    if (rests && (times.size() > 3 || size == 0)) break;
+    next = std::max(steps.count() + 1,
+                    static_cast<std::size_t>(longer * static_cast<double>(steps.count())));
+  }
+  Rest rest{times.back()};
+  if (sizes.back() > 0) {
+    rest = rest_of({times.end()[-3], times.end()[-2], times.end()[-1]},
+                   {sizes.end()[-3], sizes.end()[-2], sizes.end()[-1]});
+    // The sum of a geometric series in place of an integral.
+    rest.rate = -std::expm1(-rest.rate * step) / step;
+  }
+  return with_tails<Real>(rounded_to_double(read(steps.state(), steps.time())), read, steps.state(),
+                          steps.slope(), rest);
+}
+
+std::vector<double> ascending(const std::vector<double>& times) {
+  std::vector<double> sorted = times;
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  return sorted;
+}
+
+void add(std::vector<Quantity>& to, const std::vector<Quantity>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+std::vector<Quantity> along_steps(const AnyRung<Real>& rung, double step,
+                                  const std::vector<double>& times, const Reader<Real>& read) {
+  Steps steps(rung, step);
+  std::vector<Quantity> numbers;
+  for (const double t : times) {
+    const double count = std::round(t / step);
+    if (std::fabs(count * step - t) > 1e-9 * t)
+      throw Failure(fmt::format("t = {:.6g} is no multiple of the step {:g}", t, step));
+    while (static_cast<double>(steps.count()) < count) steps.advance();
+    add(numbers, rounded_to_double(read(steps.state(), steps.time())));
+  }
+  return numbers;
+}
+
+template <class T>
+Reader<T> reader_of(StateFormulas<T>& formulas) {
+  return [&formulas](const Vector<T>& state, const T& t) { return formulas.at(state, t); };
+}
+
+std::vector<Quantity> numbers_along(const Instance& instance, const MeasureText& measure,
+                                    const RungInfo& info, const std::vector<double>& times) {
+  if (info.kind == RungKind::descent) {
+    const DigitsScope scope(digits);
+    StateFormulas<Real> formulas(instance, measure.rung, {asked_for(measure)});
+    return along_steps(rung_of<Real>(instance, measure.rung), instance.loss.step, times,
+                       reader_of(formulas));
+  }
+  if (info.kind == RungKind::closed_form) {
+    const DigitsScope scope(digits);
+    StateFormulas<Real> formulas(instance, measure.rung, {asked_for(measure)});
+    const AnyRung<Real> rung = rung_of<Real>(instance, measure.rung);
+    std::vector<Quantity> numbers;
+    for (const double t : times)
+      add(numbers, rounded_to_double(formulas.at(rung.field.state_at(Real(t)), Real(t))));
+    return numbers;
+  }
+  require_exact_field(instance, rung_of<double>(instance, measure.rung));
+  return in_refined_digits([&]<class T>() {
+    StateFormulas<T> formulas(instance, measure.rung, {asked_for(measure)});
+    const SolvedIn<T> solved(rung_of<T>(instance, measure.rung), times, tolerance);
+    std::vector<Quantity> numbers;
+    for (std::size_t k = 0; k < times.size(); ++k) {
+      add(numbers,
+          solved.all_at(k, [&](const Vector<T>& x) { return formulas.at(x, T(times[k])); }));
+    }
+    return numbers;
+  });
+}
+
+std::vector<Quantity> limits(const Instance& instance, const MeasureText& measure,
+                             const RungInfo& info) {
+  if (info.kind == RungKind::closed_form) {
+    throw EntryError(instance.loss.name, measure.entry,
+                     fmt::format("is of {}, a closed form; limits are of what moves", info.name));
+  }
+  if (info.kind == RungKind::descent) {
+    const DigitsScope scope(digits);
+    StateFormulas<Real> formulas(instance, measure.rung, {asked_for(measure)});
+    return limit_of_steps(rung_of<Real>(instance, measure.rung), instance.loss.step,
+                          reader_of(formulas));
+  }
+  const AnyRung<double> in_double = rung_of<double>(instance, measure.rung);
+  require_exact_field(instance, in_double);
+  return in_refined_digits([&]<class T>() {
+    StateFormulas<T> formulas(instance, measure.rung, {asked_for(measure)});
+    return limit_of_flow<T>(in_double, rung_of<T>(instance, measure.rung), reader_of(formulas));
+  });
+}
+
+// First times at which entries of a formula are >= 0.
+std::vector<Quantity> first_times(const Instance& instance, const MeasureText& measure,
+                                  const RungInfo& info, StateFormulas<double>& formulas) {
+  if (info.kind != RungKind::flow) {
+    throw EntryError(instance.loss.name, measure.entry,
+                     fmt::format("is of {}, which does not flow; events are of flows", info.name));
+  }
+  AnyRung<double> rung = rung_of<double>(instance, measure.rung);
+  require_exact_field(instance, rung);
+  const Vector<double> first = formulas.at(rung.initial, 0);
+  std::vector<std::optional<Quantity>> found(static_cast<std::size_t>(first.size()));
+  rung.events.clear();
+  for (Index i = 0; i < first.size(); ++i) {
+    if (first[i] >= 0) {
+      found[static_cast<std::size_t>(i)] = Quantity(0);
+      continue;
+    }
+    EventFinder<double> finder{.name = fmt::format("{}", i), .column = "t"};
+    finder.value = [&formulas, i](const Vector<double>& x, const double& t) {
+      return formulas.at(x, t)[i];
+    };
+    finder.report = [](const Vector<double>&, const double& t) { return t; };
+    rung.events.push_back(std::move(finder));
+  }
+  const std::size_t sought = rung.events.size();
+  SolveRequest<double> request;
+  request.relative_tolerance = tolerance;
+  request.absolute_tolerance = tolerance / 100;
+  request.find_blow_up = false;
+  Vector<double> slope(rung.dimension);
+  rung.field.value(rung.initial, slope, 0);
+  request.end =
+      sought == 0 ? 0 : std::max(rung.initial.norm(), 1e-3) / std::max(slope.norm(), 1e-9);
+  double last = 0;
+  Vector<double> x = rung.initial;
+  for (std::vector<bool> seen(found.size()); sought > 0;) {
+    const Trajectory<double> run = solve(rung, x, request);
+    if (run.outcome.ending == Ending::interrupted) throw_if_stopped();
+    for (const Event<double>& event : run.events) {
+      const auto place = static_cast<std::size_t>(std::stoul(event.name));
+      if (!seen[place]) last = std::max(last, event.t);
+      seen[place] = true;
+    }
+    if (static_cast<std::size_t>(std::ranges::count(seen, true)) == sought) break;
+    if (run.outcome.ending != Ending::reached_end || request.end > longest)
+      throw Failure(
+          fmt::format("'{}' is not true by t = {:.2g}", measure.formula, run.outcome.t_reached));
+    x = run.last_state;
+    request.start = request.end;
+    request.end *= 2;
+  }
+  if (sought > 0) {
+    // A little past the last, as its time is another at other tolerances.
+    for (const FoundEvent& event : events_of(rung, last * 1.01, tolerance)) {
+      auto& to = found[static_cast<std::size_t>(std::stoul(event.name))];
+      if (!to) to = event.time;
+    }
+  }
+  std::vector<Quantity> times;
+  for (const std::optional<Quantity>& time : found) times.push_back(time.value());
+  return times;
+}
+
+}  // namespace
+}  // namespace measure_cpp
+
+const Model& Instance::model() const {
+  if (!model_) model_ = model_of_loss(loss);
+  return *model_;
+}
+
+template <class T>
+struct StateFormulas<T>::Parts {
+  Parts(const Instance& instance, const std::string& rung,
+        const std::vector<learning::AskedFormula>& asked)
+      : arrays(instance.loss, instance.given, asked),
+        parameters(learning::parameter_values<T>(arrays)),
+        step(instance.loss.step) {
+    using learning::OwnArrays;
+    std::vector<formulas::Array> outputs;
+    for (const auto& formula : arrays.asked) {
+      if (!formula) continue;
+      outputs.push_back(*formula);
+      count += formulas::entries(formula->shape());
+    }
+    evaluator.emplace(learning::prepared(outputs, arrays, parameters));
+    const auto any_reads = [&](const std::vector<formulas::Array>& states) {
+      return std::ranges::any_of(outputs, [&](const formulas::Array& output) {
+        return std::ranges::any_of(
+            states, [&](const formulas::Array& s) { return learning::reads(output, s); });
+      });
+    };
+    // From the states of the rung to those of training, as far as formulas read them.
+    std::vector<std::vector<formulas::Array>> all;
+    std::vector<const OwnArrays*> own;
+    for (std::optional<std::size_t> k = arrays.own_place(rung); k; k = arrays.own[*k].finer) {
+      own.push_back(&arrays.own[*k]);
+      all.push_back(own.back()->states);
+    }
+    if (own.empty() || own.back()->of_loss) all.push_back(arrays.state_variables());
+    std::size_t last = 0;
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      if (!any_reads(all[k])) continue;
+      last = k;
+      reads = true;
+    }
+    for (std::size_t k = 0; k <= last && k < all.size(); ++k) {
+      levels.push_back({.states = all[k]});
+      if (k == last) break;
+      if (own[k]->lift.empty()) {
+        throw InputError(fmt::format("{}: {}: reads states of {}, to which {} has no lift",
+                                     instance.loss.name, asked.empty() ? "" : asked.front().entry,
+                                     k + 1 < own.size() ? own[k + 1]->name : "training",
+                                     own[k]->name));
+      }
+      levels.back().lift.emplace(learning::prepared(own[k]->lift, arrays, parameters));
+      levels.back().outputs = own[k]->lift.size();
+    }
+  }
+
+  struct Level {
+    std::vector<formulas::Array> states;
+    std::optional<formulas::Evaluator<T>> lift = {};
+    std::size_t outputs = 0;
+  };
+  learning::LossArrays arrays;
+  std::vector<std::vector<T>> parameters;
+  T step;
+  std::optional<formulas::Evaluator<T>> evaluator;
+  std::vector<Level> levels;
+  Index count = 0;
+  bool reads = false;
+};
+
+template <class T>
+StateFormulas<T>::StateFormulas(const Instance& instance, const std::string& rung,
+                                const std::vector<learning::AskedFormula>& asked)
+    : parts_(std::make_unique<Parts>(instance, rung, asked)) {}
+template <class T>
+StateFormulas<T>::~StateFormulas() = default;
+template <class T>
+StateFormulas<T>::StateFormulas(StateFormulas&&) noexcept = default;
+template <class T>
+StateFormulas<T>& StateFormulas<T>::operator=(StateFormulas&&) noexcept = default;
+
+template <class T>
+bool StateFormulas<T>::has(std::size_t k) const {
+  return parts_->arrays.asked[k].has_value();
+}
+template <class T>
+const formulas::Shape& StateFormulas<T>::shape(std::size_t k) const {
+  return parts_->arrays.asked[k].value().shape();
+}
+template <class T>
+bool StateFormulas<T>::reads_states() const {
+  return parts_->reads;
+}
+
+template <class T>
+Vector<T> StateFormulas<T>::at(const Vector<T>& state, const T& t) {
+  Parts& p = *parts_;
+  const auto write = [](formulas::Evaluator<T>& to, const std::vector<formulas::Array>& states,
+                        const Vector<T>& x) {
+    const T* from = x.data();
+    for (const formulas::Array& s : states) from = learning::set_variable(to, s, from);
+  };
+  if (p.reads) {
+    Vector<T> x = state;
+    for (typename Parts::Level& level : p.levels) {
+      write(*p.evaluator, level.states, x);
+      if (!level.lift) break;
+      write(*level.lift, level.states, x);
+      level.lift->run();
+      Index entries = 0;
+      for (std::size_t k = 0; k < level.outputs; ++k) entries += std::ssize(level.lift->output(k));
+      x.resize(entries);
+      learning::read_outputs(*level.lift, level.outputs, x);
+    }
+  }
+  if (const std::span<T> to = p.evaluator->variable(learning::time_name); !to.empty()) to[0] = t;
+  if (const std::span<T> to = p.evaluator->variable(learning::step_size_name); !to.empty())
+    to[0] = p.step;
+  p.evaluator->run();
+  Vector<T> all(p.count);
+  std::size_t outputs = 0;
+  for (const auto& formula : p.arrays.asked) outputs += formula ? 1 : 0;
+  learning::read_outputs(*p.evaluator, outputs, all);
+  return all;
+}
+
+template class StateFormulas<double>;
+template class StateFormulas<Real>;
+
+std::vector<Measured> at_start(const Instance& instance, const std::string& rung,
+                               const std::vector<learning::AskedFormula>& asked,
+                               const std::vector<double>& times) {
+  using namespace measure_cpp;
+  StateFormulas<double> in_double(instance, rung, asked);
+  const DigitsScope scope(digits);
+  StateFormulas<Real> in_digits(instance, rung, asked);
+  Vector<double> start;
+  Vector<Real> sharp;
+  if (in_double.reads_states()) {
+    start = rung_of<double>(instance, rung).initial;
+    sharp = rung_of<Real>(instance, rung).initial;
+  }
+  std::vector<Measured> all(asked.size());
+  for (std::size_t k = 0; k < asked.size(); ++k) {
+    all[k].times = times;
+    if (in_double.has(k)) all[k].entries = names_of_entries(in_double.shape(k));
+  }
+  for (const double t : times) {
+    const Vector<double> rough = in_double.at(start, t);
+    const Vector<Real> values = in_digits.at(sharp, Real(t));
+    Index i = 0;
+    for (Measured& own : all) {
+      for (std::size_t e = 0; e < own.entries.size(); ++e, ++i) {
+        const double value = to_double(values[i]);
+        const double change = std::fabs(to_double(Real(values[i] - rough[i])));
+        own.numbers.emplace_back(value, std::vector{ErrorPart::rounding_moved(change, 1, value)});
+      }
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> Measured::places() const {
+  std::vector<std::string> all;
+  if (times.size() == 1 && times[0] == 0 && entries.size() < 2) return all;
+  for (const double t : times) {
+    for (const std::string& entry : entries) {
+      std::string place = entry.empty() ? "" : fmt::format("`{}`", entry);
+      if (times.size() > 1 || t != 0)
+        place += fmt::format("{}`t = {:.6g}`", place.empty() ? "" : ", ", t);
+      all.push_back(std::move(place));
+    }
+  }
+  return all;
+}
+
+Measured measured(const Instance& instance, const MeasureText& measure,
+                  const std::vector<double>& times) {
+  using namespace measure_cpp;
+  if (measure.kind == Kind::formula || measure.kind == Kind::value) {
+    Measured made = at_start(instance, measure.rung, {asked_for(measure)},
+                             times.empty() ? std::vector{0.0} : times)
+                        .front();
+    require_numbers(made.numbers, measure);
+    return made;
+  }
+  const RungInfo& info = solvable(instance, measure);
+  Measured made;
+  MeasureText own = measure;
+  if (own.kind == Kind::event) {
+    const std::optional<ComparisonText> comparison = comparison_in(own.formula);
+    if (!comparison || comparison->sign == "==" || comparison->sign == "!=")
+      throw EntryError(instance.loss.name, own.entry, "must be a comparison such as u >= s / 2");
+    own.formula = comparison->difference;
+  }
+  StateFormulas<double> formulas(instance, own.rung, {asked_for(own)});
+  made.entries = names_of_entries(formulas.shape(0));
+  if (own.kind == Kind::along) {
+    std::vector<double> all = times;
+    if (!own.times.empty()) {
+      std::vector<AskedFormula> asked;
+      for (const std::string& time : own.times)
+        asked.push_back({.entry = own.entry + " at", .rung = own.rung, .formula = time});
+      all.clear();
+      for (const Measured& at : at_start(instance, own.rung, asked)) {
+        for (const Quantity& t : at.numbers) all.push_back(t.value());
+      }
+    }
+    made.times = ascending(all);
+    if (made.times.empty() || !(made.times.front() >= 0) || !std::isfinite(made.times.back()))
+      throw InputError(fmt::format("{}: {}: needs times >= 0", instance.loss.name, own.entry));
+    made.numbers = numbers_along(instance, own, info, made.times);
+  } else if (own.kind == Kind::limit) {
+    made.numbers = limits(instance, own, info);
+  } else {
+    made.numbers = first_times(instance, own, info, formulas);
+  }
+  require_numbers(made.numbers, own);
+  return made;
+}
+
+}  // namespace popgrad::theory_files
