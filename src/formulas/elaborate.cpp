@@ -31,6 +31,8 @@ struct Call {
 
   [[nodiscard]] std::size_t count() const { return node.parts.size() - node.keywords.size(); }
   [[nodiscard]] const Node& argument(std::size_t i) const;
+  /// The part that it gives, or `absent`.
+  [[nodiscard]] std::size_t keyword(std::string_view name) const;
   [[nodiscard]] Array array(std::size_t i) const;
   [[nodiscard]] Graph& graph() const;
   [[nodiscard]] Dimension dimension(std::size_t i) const;
@@ -39,6 +41,8 @@ struct Call {
   /// Axes counted from 0, of a keyword or the argument `position`; none: no value.
   [[nodiscard]] std::optional<std::vector<Index>> axes(Index rank, std::size_t position) const;
   [[nodiscard]] Index axis(Index rank, std::size_t position, Index otherwise) const;
+  /// Of keepdims=1.
+  [[nodiscard]] bool keeps_axes() const;
   /// From argument `first` on, or one tuple.
   [[nodiscard]] Shape shape(std::size_t first) const;
   void expect(std::size_t least, std::size_t most) const;
@@ -73,10 +77,9 @@ std::string size_text(const Array& a) {
 }
 
 bool has_size(const Array& a) {
-  const GraphNode& n = a.node();
-  if (!n.text.empty()) return true;
-  for (std::size_t i = 0; i < n.inputs.size(); ++i) {
-    if (has_size(a.input(i))) return true;
+  const std::vector<bool> needed = needed_for({a});
+  for (std::size_t k = 0; k < needed.size(); ++k) {
+    if (needed[k] && !a.graph->node(k).text.empty()) return true;
   }
   return false;
 }
@@ -97,6 +100,15 @@ Array with_shape(const Call& call, int value) {
 Array over_axes(const Call& call, std::string_view name, std::size_t position = 1) {
   Array a = call.array(0);
   std::optional<std::vector<Index>> axes = call.axes(a.rank(), position);
+  if (call.keeps_axes()) {
+    if (!axes) {
+      axes.emplace();
+      for (Index k = 0; k < a.rank(); ++k) axes->push_back(k);
+    }
+    std::sort(axes->begin(), axes->end());
+    for (const Index axis : *axes) a = keep_axes(reduce(name, a, axis), axis, 1);
+    return a;
+  }
   if (!axes) return reduce(name, a);
   std::sort(axes->begin(), axes->end());
   if (axes->back() - axes->front() + 1 == static_cast<Index>(axes->size())) {
@@ -127,7 +139,7 @@ Array norm(const Call& call) {
         "other is there");
   }
   if (a.rank() < 2) return reduce("norm", a);
-  return apply("sqrt", {reduce("max", eigvalsh(matmul(transpose(a), a)))});
+  return apply("sqrt", {reduce("max", of_square_matrix("eigvalsh", matmul(transpose(a), a)))});
 }
 
 Array diag(const Call& call) {
@@ -139,7 +151,11 @@ Array diag(const Call& call) {
         to_text(a.shape())));
   }
   if (call.count() == 1) return diagonal_matrix(a, a.shape()[0], a.shape()[0]);
-  return diagonal_matrix(a, call.dimension(1), call.dimension(2));
+  const Dimension rows = call.dimension(1), columns = call.dimension(2), count = a.shape()[0];
+  if (count.extent >= std::min(rows.extent, columns.extent))
+    return diagonal_matrix(a, rows, columns);
+  // The rest of a longer diagonal is 0.
+  return embed(diagonal_matrix(a, count, count), {{0, 1, count}, {0, 1, count}}, {rows, columns});
 }
 
 Array column(const Array& a) { return keep_axes(a, a.rank(), 1); }
@@ -205,6 +221,26 @@ Array inverse(const Call& call) {
   return solve(a, call.graph().eye(a.shape()[0], a.shape()[1]));
 }
 
+template <std::size_t which>
+Array of_matrix(const Call& call) {
+  static constexpr std::array names{"eigvalsh", "eigvectors", "cholesky"};
+  return of_square_matrix(names[which], call.array(0));
+}
+
+// The largest eigenvalues of [[0, A], [A', 0]], which are as exact as A; those of A' A lose half of the digits.
+Array singular_values(const Call& call) {
+  const Array a = call.array(0);
+  if (a.rank() != 2)
+    throw InputError(fmt::format("svdvals takes a matrix; this has shape {}", to_text(a.shape())));
+  const Dimension rows = a.shape()[0], columns = a.shape()[1];
+  const Array zero = a.number(0);
+  const Array above = concatenate({broadcast(zero, {rows, rows}), a}, 1),
+              below = concatenate({transpose(a), broadcast(zero, {columns, columns})}, 1);
+  const Array values = of_square_matrix("eigvalsh", concatenate({above, below}, 0));
+  const Dimension few = rows.extent <= columns.extent ? rows : columns;
+  return slice(values, {{rows.extent + columns.extent - 1, -1, few}});
+}
+
 Array contraction(const Call& call) {
   if (call.argument(0).kind != Kind::string)
     throw InputError("einsum begins with labels, such as einsum('ij,j->i', A, x)");
@@ -242,7 +278,10 @@ const std::map<std::string, Function, std::less<>>& functions() {
       {"trace", {1, 1, trace}},
       {"inv", {1, 1, inverse}},
       {"solve", {2, 2, [](const Call& c) { return solve(c.array(0), c.array(1)); }}},
-      {"eigvalsh", {1, 1, [](const Call& c) { return eigvalsh(c.array(0)); }}},
+      {"eigvalsh", {1, 1, of_matrix<0>}},
+      {"eigvectors", {1, 1, of_matrix<1>}},
+      {"cholesky", {1, 1, of_matrix<2>}},
+      {"svdvals", {1, 1, singular_values}},
       {"diag", {1, 3, diag}},
       {"outer", {2, 2, outer}},
       {"einsum", {2, many, contraction}},
@@ -363,9 +402,11 @@ class Elaboration {
   Array called(const Node& node) {
     const Call call{*this, node};
     const std::string& name = node.text;
+    static const std::set<std::string, std::less<>> over_axes{"sum", "prod", "mean",     "max",
+                                                              "min", "norm", "logsumexp"};
     for (const std::string& keyword : node.keywords) {
-      if (keyword != "axis")
-        throw InputError(fmt::format("{}: there is no argument {}; axis= is", name, keyword));
+      if (keyword == "axis" || (keyword == "keepdims" && over_axes.contains(name))) continue;
+      throw InputError(fmt::format("{}: there is no argument {}; axis= is", name, keyword));
     }
     if (entrywise_functions().contains(name)) {
       const Operation& op = operation(name);
@@ -495,9 +536,9 @@ class Elaboration {
     return picked ? take(part, *picked, picked_axis) : part;
   }
   static bool known(const Array& a) {
-    if (a.is("variable")) return false;
-    for (std::size_t i = 0; i < a.node().inputs.size(); ++i) {
-      if (!known(a.input(i))) return false;
+    const std::vector<bool> needed = needed_for({a});
+    for (std::size_t k = 0; k < needed.size(); ++k) {
+      if (needed[k] && Array{a.graph, k}.is("variable")) return false;
     }
     return true;
   }
@@ -524,8 +565,8 @@ std::vector<Array> Call::list(std::size_t i) const {
 }
 
 std::optional<std::vector<Index>> Call::axes(Index rank, std::size_t position) const {
-  std::size_t part = position < count() ? node.parts[position] : absent;
-  if (!node.keywords.empty()) part = node.parts.back();
+  const std::size_t by_name = keyword("axis");
+  const std::size_t part = by_name == absent && position < count() ? node.parts[position] : by_name;
   if (part == absent) return std::nullopt;
   const Node& given = of.node(part);
   std::vector<std::size_t> parts{part};
@@ -550,6 +591,18 @@ Index Call::axis(Index rank, std::size_t position, Index otherwise) const {
   if (!given) return otherwise;
   if (given->size() != 1) throw InputError(fmt::format("{} goes along one axis", node.text));
   return given->front();
+}
+
+std::size_t Call::keyword(std::string_view name) const {
+  for (std::size_t k = 0; k < node.keywords.size(); ++k) {
+    if (node.keywords[k] == name) return node.parts[count() + k];
+  }
+  return absent;
+}
+
+bool Call::keeps_axes() const {
+  const std::size_t part = keyword("keepdims");
+  return part != absent && whole_number(of.array(part)) != 0;
 }
 
 Shape Call::shape(std::size_t first) const {

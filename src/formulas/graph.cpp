@@ -249,6 +249,24 @@ std::vector<bool> needed_for(const std::vector<Array>& outputs) {
   return needed;
 }
 
+Array replaced(const Array& formula, const std::map<std::size_t, Array>& by) {
+  if (by.empty()) return formula;
+  Graph& graph = *formula.graph;
+  const std::vector<bool> needed = needed_for({formula});
+  std::vector<std::size_t> made(needed.size());
+  for (std::size_t k = 0; k < needed.size(); ++k) {
+    made[k] = k;
+    if (const auto found = by.find(k); found != by.end()) {
+      made[k] = found->second.place;
+    } else if (needed[k]) {
+      GraphNode node = graph.node(k);
+      for (std::size_t& input : node.inputs) input = made[input];
+      if (node.inputs != graph.node(k).inputs) made[k] = graph.add(std::move(node)).place;
+    }
+  }
+  return {&graph, made[formula.place]};
+}
+
 Index whole_number(const Array& a) {
   const Rational value = a.node().type == Type::real ? Rational(1, 2) : known_value(a);
   if (denominator(value) != 1 || abs(value) > most_extent) {
@@ -338,6 +356,7 @@ Array reshape(const Array& a, const Shape& shape) {
   if (same_extents(shape, a.shape())) return a;
   if (a.is("reshape")) return reshape(a.input(0), shape);
   if (a.is("broadcast") && a.input(0).rank() == 0) return broadcast(a.input(0), shape);
+  if (a.is("constant") && a.node().text.empty()) return broadcast(a, shape);
   return make("reshape", {a}, shape);
 }
 
@@ -490,11 +509,12 @@ Array solve(const Array& a, const Array& b) {
   }
   return make("solve", {a, b}, b.shape());
 }
-Array eigvalsh(const Array& a) {
+Array of_square_matrix(std::string_view operation, const Array& a) {
   if (a.rank() != 2 || a.shape()[0].extent != a.shape()[1].extent) {
-    throw InputError(fmt::format("eigvalsh: shape {} is no square matrix", to_text(a.shape())));
+    throw InputError(
+        fmt::format("{}: shape {} is no square matrix", operation, to_text(a.shape())));
   }
-  return make("eigvalsh", {a}, {a.shape()[0]});
+  return make(operation, {a}, operation == "eigvalsh" ? Shape{a.shape()[0]} : a.shape());
 }
 
 }  // namespace popgrad::formulas

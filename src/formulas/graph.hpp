@@ -142,11 +142,15 @@ Array matmul(const Array& a, const Array& b);
 Array einsum(std::string_view labels, std::vector<Array> operands);
 /// X of A X = B, B a vector or a matrix.
 Array solve(const Array& a, const Array& b);
-/// Eigenvalues of a symmetric matrix, ascending.
-Array eigvalsh(const Array& a);
+/// Of a symmetric matrix: eigvalsh, its eigenvalues, ascending; eigvectors, orthonormal, as columns in that order;
+/// cholesky, the lower L with L L' = A, for a semidefinite A.
+Array of_square_matrix(std::string_view operation, const Array& a);
 
 /// By place in the graph, up to the last of these arrays: what they are computed from, with themselves.
 std::vector<bool> needed_for(const std::vector<Array>& outputs);
+
+/// The formula with these nodes, by place, replaced by arrays of the same shape and type.
+Array replaced(const Array& formula, const std::map<std::size_t, Array>& by);
 
 /// A constant whole number, sizes included. Throws InputError on anything else.
 Index whole_number(const Array& a);

@@ -140,15 +140,83 @@ void solve_system(const Instruction<T>& s) {
   }
 }
 
+/// The matrix of an instruction of one, n x n.
+template <class T>
+Matrix<T> square_argument(const Instruction<T>& s) {
+  const Index n = s.node->shape[0].extent;
+  return Eigen::Map<const RowMatrix<T>>(s.in[0], n, n);
+}
+
 template <class T>
 void eigenvalues(const Instruction<T>& s) {
-  if constexpr (std::is_same_v<T, double> || std::is_same_v<T, Real>) {
-    const Index n = s.node->shape[0].extent;
-    const Matrix<T> matrix = Eigen::Map<const RowMatrix<T>>(s.in[0], n, n);
-    const Vector<T> values = symmetric_eigenvalues(matrix);
-    std::copy_n(values.data(), n, s.out);
+  const Index n = s.node->shape[0].extent;
+  if constexpr (std::is_same_v<T, Dual<double>>) {
+    // d lambda_i = v_i' dA v_i.
+    const Matrix<T> matrix = square_argument(s);
+    const PrincipalAxes<double> axes =
+        principal_axes(Matrix<double>(matrix.unaryExpr([](const T& x) { return x.value; })));
+    const Matrix<double> slopes = matrix.unaryExpr([](const T& x) { return x.slope; });
+    for (Index i = 0; i < n; ++i)
+      s.out[i] = {axes.values[i], axes.vectors.col(i).dot(slopes * axes.vectors.col(i))};
   } else {
-    throw InputError("eigvalsh is computed on double and on many digits only");
+    const Vector<T> values = symmetric_eigenvalues(square_argument(s));
+    std::copy_n(values.data(), n, s.out);
+  }
+}
+
+/// As columns. The sign of each makes the first entry that is at least half as large as its largest positive, so that
+/// rounding decides no sign.
+template <class T>
+void eigenvectors(const Instruction<T>& s) {
+  if constexpr (std::is_same_v<T, Dual<double>>) {
+    const Matrix<T> matrix = square_argument(s);
+    Instruction<double> values;
+    values.node = s.node;
+    const RowMatrix<double> in = matrix.unaryExpr([](const T& x) { return x.value; });
+    RowMatrix<double> out(in.rows(), in.cols());
+    values.in = {in.data()};
+    values.out = out.data();
+    eigenvectors(values);
+    for (Index i = 0; i < in.size(); ++i) {
+      if (s.in[0][i].slope != 0)
+        throw InputError("eigvectors has no derivative here; it stands in constants only");
+      s.out[i] = T(out.data()[i]);
+    }
+  } else {
+    const Index n = s.node->shape[0].extent;
+    Matrix<T> vectors = principal_axes(square_argument(s)).vectors;
+    using std::abs;
+    for (Index j = 0; j < n; ++j) {
+      const auto column = vectors.col(j);
+      const T half = column.cwiseAbs().maxCoeff() / T(2);
+      Index first = 0;
+      while (first + 1 < n && T(abs(column[first])) < half) ++first;
+      if (column[first] < T(0)) vectors.col(j) = -vectors.col(j).eval();
+    }
+    Eigen::Map<RowMatrix<T>>(s.out, n, n) = vectors;
+  }
+}
+
+/// Lower L with L L' = A: columns of 0 where a semidefinite A has no rank, no number where A is indefinite.
+template <class T>
+void cholesky_factor(const Instruction<T>& s) {
+  using std::sqrt;
+  const Index n = s.node->shape[0].extent;
+  constexpr double rounding = 1e-14;
+  const T* a = s.in[0];
+  T* l = s.out;
+  std::fill_n(l, n * n, T(0));
+  for (Index k = 0; k < n; ++k) {
+    T pivot = a[k * n + k];
+    for (Index j = 0; j < k; ++j) pivot -= l[k * n + j] * l[k * n + j];
+    const double least = rounding * static_cast<double>(n) * std::abs(to_double(a[k * n + k]));
+    if (std::abs(to_double(pivot)) <= least) continue;
+    l[k * n + k] = sqrt(pivot);
+    for (Index i = k + 1; i < n; ++i) {
+      T entry = a[i * n + k];
+      for (Index j = 0; j < k; ++j) entry -= l[i * n + j] * l[k * n + j];
+      l[i * n + k] = entry / l[k * n + k];
+    }
   }
 }
 

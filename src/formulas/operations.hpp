@@ -441,9 +441,15 @@ inline constexpr auto table = std::tuple{
                                         : matmul(right, transpose(p.result)));
         },
         Result::real, false),
-    of_kind<OperationKind::whole_array>(
+    irrational_of_kind<OperationKind::whole_array>(
         "eigvalsh", [](const auto& f) { eigenvalues(f); },
-        [](const Pullback& p) { return without_derivative(p); }, Result::real, false),
+        [](const Pullback& p) { return without_derivative(p); }),
+    irrational_of_kind<OperationKind::whole_array>(
+        "eigvectors", [](const auto& f) { eigenvectors(f); },
+        [](const Pullback& p) { return without_derivative(p); }),
+    irrational_of_kind<OperationKind::whole_array>(
+        "cholesky", [](const auto& f) { cholesky_factor(f); },
+        [](const Pullback& p) { return without_derivative(p); }),
 };
 
 }  // namespace popgrad::formulas

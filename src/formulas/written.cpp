@@ -108,6 +108,16 @@ class Writer {
     return add(Kind::binary, std::move(op), {left, right}, rank);
   }
   std::size_t colon() { return add(Kind::slice, "", {absent, absent, absent}); }
+  /// start + count, of a count such as "n - 1" that has a size in it.
+  std::size_t end_by_count(const Range& r) {
+    const std::string& count = r.count.size;
+    const std::string less_start = fmt::format(" - {}", r.start);
+    if (count.ends_with(less_start))
+      return dimension(
+          {r.start + r.count.extent, count.substr(0, count.size() - less_start.size())});
+    const std::size_t start = number(r.start);
+    return add(Kind::binary, "+", {start, dimension(r.count)});
+  }
   /// Ends of an axis of a named size are counted from its end where that size is in their number, so that
   /// they are right at other sizes.
   std::size_t indices_of(const Range& r, const Dimension& axis) {
@@ -125,6 +135,8 @@ class Writer {
       to = number(r.start);
     } else if (named && r.start == 0 && r.step == 1) {
       to = dimension(r.count);
+    } else if (!to_the_end && named && r.step == 1) {
+      to = end_by_count(r);
     } else if (!to_the_end) {
       to = number(named && r.step > 0 ? end - extent : end);
     }

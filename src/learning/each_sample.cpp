@@ -106,6 +106,45 @@ T MeanOverSamples<T>::add(const Vector<T>& x, Index samples,
   return mean;
 }
 
+template <class T>
+ArrayMean<T>::ArrayMean(LossArrays& arrays, Array formula, std::vector<Draw> draws,
+                        std::vector<std::vector<T>> parameters)
+    : arrays_(arrays),
+      formula_(formula),
+      draws_(std::move(draws)),
+      parameters_(std::move(parameters)) {}
+
+template <class T>
+typename ArrayMean<T>::Block& ArrayMean<T>::block(Index size) {
+  if (const auto made = blocks_.find(size); made != blocks_.end()) return made->second;
+  const DrawnBlock drawn = drawn_block(arrays_, draws_, {size, {}});
+  const Array mean = reduce("mean", each_sample_cpp::of_block(formula_, drawn.samples, size), 0);
+  return blocks_
+      .emplace(size, Block{each_sample_cpp::names_of(drawn.variables),
+                           prepared({mean}, arrays_, parameters_)})
+      .first->second;
+}
+
+template <class T>
+std::vector<T> ArrayMean<T>::of(
+    const Vector<T>& x, Index samples,
+    const std::function<void(std::size_t, Index, std::span<T>)>& write) {
+  std::vector<T> mean(static_cast<std::size_t>(formulas::entries(formula_.shape())), T(0));
+  const Index most = most_samples_of_block(std::max(x.size(), std::ssize(mean)));
+  for (Index first = 0; first < samples; first += most) {
+    const Index size = std::min(most, samples - first);
+    Block& block = this->block(size);
+    set_states(block.evaluator, arrays_, x);
+    for (std::size_t k = 0; k < draws_.size(); ++k)
+      write(k, first, block.evaluator.variable(block.variables[k]));
+    block.evaluator.run();
+    const T share = T(static_cast<double>(size)) / T(static_cast<double>(samples));
+    for (std::size_t i = 0; i < mean.size(); ++i)
+      mean[i] = mean[i] + share * block.evaluator.output(0)[i];
+  }
+  return mean;
+}
+
 OneSample::OneSample(LossArrays& arrays, Array loss, std::vector<Draw> draws,
                      std::vector<std::vector<double>> parameters,
                      std::shared_ptr<const StoredSamples> stored, bool always_stored)
@@ -242,7 +281,8 @@ OneSample::Errors OneSample::standard_errors(const Vector<double>& x) {
 #define POPGRAD_INSTANCE(T)                                                               \
   template void set_states(formulas::Evaluator<T>&, const LossArrays&, const Vector<T>&); \
   template class BlockMean<T>;                                                            \
-  template class MeanOverSamples<T>;
+  template class MeanOverSamples<T>;                                                      \
+  template class ArrayMean<T>;
 POPGRAD_INSTANCE(double)
 POPGRAD_INSTANCE(Real)
 POPGRAD_INSTANCE(Rational)

@@ -76,6 +76,30 @@ class MeanOverSamples {
   std::map<Index, BlockMean<T>> blocks_;
 };
 
+/// Mean over samples of an array of one sample, which may read states and the draws.
+template <class T>
+class ArrayMean {
+ public:
+  ArrayMean(LossArrays& arrays, Array formula, std::vector<Draw> draws,
+            std::vector<std::vector<T>> parameters);
+  /// write(k, first, numbers) gives draw k of the samples from `first` on.
+  std::vector<T> of(const Vector<T>& x, Index samples,
+                    const std::function<void(std::size_t, Index, std::span<T>)>& write);
+
+ private:
+  struct Block {
+    std::vector<std::string> variables;
+    formulas::Evaluator<T> evaluator;
+  };
+  Block& block(Index size);
+
+  LossArrays& arrays_;
+  Array formula_;
+  std::vector<Draw> draws_;
+  std::vector<std::vector<T>> parameters_;
+  std::map<Index, Block> blocks_;
+};
+
 /// Samples in a block: few enough for a copy of the state each.
 Index most_samples_of_block(Index dimension);
 

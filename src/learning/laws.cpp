@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "expectations/expectation.hpp"
+#include "formulas/blocks.hpp"
 #include "formulas/gradient.hpp"
 #include "formulas/operation.hpp"
 #include "formulas/rebuild.hpp"
@@ -107,8 +108,8 @@ double Draw::values() const {
 }
 
 const std::vector<std::string>& law_names() {
-  static const std::vector<std::string> names{"normal", "uniform", "bernoulli", "categorical",
-                                              "index"};
+  static const std::vector<std::string> names{"normal",      "uniform", "bernoulli",
+                                              "categorical", "index",   "orthogonal"};
   return names;
 }
 
@@ -121,13 +122,11 @@ std::optional<CalledLaw> called_law(
   if (found == law_names().end()) return std::nullopt;
   const auto law = static_cast<Law>(found - law_names().begin());
   const std::size_t positional = call.parts.size() - call.keywords.size();
-  const bool takes_argument = law != Law::normal && law != Law::uniform;
+  const bool takes_argument = law != Law::normal && law != Law::uniform && law != Law::orthogonal;
   for (const std::string& keyword : call.keywords) {
-    if (keyword == "cov")
-      throw InputError("normal: cov= is not there; write A @ normal(d), where A @ A.T is it");
-    if (law != Law::normal || keyword != "var" || call.keywords.size() > 1) {
-      throw InputError(
-          fmt::format("{}: there is no argument {}=; normal takes var=", call.text, keyword));
+    if (law != Law::normal || (keyword != "var" && keyword != "cov") || call.keywords.size() > 1) {
+      throw InputError(fmt::format(
+          "{}: there is no argument {}=; normal takes var= or cov=", call.text, keyword));
     }
   }
   if (takes_argument && positional == 0)
@@ -140,9 +139,25 @@ std::optional<CalledLaw> called_law(
     return CalledLaw{draw, draw.variable};
   };
   if (law == Law::uniform) return make_variable(Type::real);
+  if (law == Law::orthogonal) {
+    if (extents.size() != 2)
+      throw InputError("orthogonal takes rows and columns: orthogonal(m, n)");
+    return make_variable(Type::real);
+  }
   if (law == Law::normal) {
+    if (!call.keywords.empty() && call.keywords.front() == "cov") {
+      const Array covariance = array(positional);
+      const Shape& square = covariance.shape();
+      if (extents.empty() || square.size() != 2 || square[0].extent != extents.back().extent ||
+          square[1].extent != extents.back().extent) {
+        throw InputError(
+            fmt::format("normal: cov of shape {} is no covariance of the last axis of {}",
+                        to_text(square), to_text(extents)));
+      }
+      draw.covariance = covariance;
+    }
     const CalledLaw standard = make_variable(Type::real);
-    if (call.keywords.empty()) return standard;
+    if (call.keywords.empty() || draw.covariance) return standard;
     const Array scaled = formulas::apply("sqrt", {array(positional)}) * standard.value;
     if (scaled.rank() != standard.value.rank() ||
         formulas::entries(scaled.shape()) != formulas::entries(extents)) {
@@ -165,6 +180,10 @@ std::optional<CalledLaw> called_law(
   }
   if (draw.categories < 1) throw InputError(fmt::format("{} over no values", call.text));
   return make_variable(Type::whole);
+}
+
+Array correlated(const Array& standard, const Array& covariance) {
+  return matmul(standard, transpose(formulas::of_square_matrix("cholesky", covariance)));
 }
 
 bool reads(const Array& formula, const Array& variable) {
@@ -234,7 +253,7 @@ OverNormals over_normals(const Array& part, const std::vector<Draw>& read,
     if (draw.is_finite()) continue;
     if (draw.law != Law::normal)
       return {.way = "draw " + draw.name() + " is neither normal nor of a finite law"};
-    normals.push_back({draw.variable});
+    normals.push_back({draw.variable, draw.covariance});
   }
   for (const Draw& draw : read) {
     for (const expectations::NormalDraw& normal : normals) {
@@ -244,7 +263,8 @@ OverNormals over_normals(const Array& part, const std::vector<Draw>& read,
   }
   if (normals.empty()) return {.mean = part};
   const auto mean_of = [&](const Array& formula) {
-    return expectations::expectation(laws_cpp::with_stops_at_variables(formula, read), normals);
+    return expectations::expectation(
+        formulas::by_blocks(laws_cpp::with_stops_at_variables(formula, read)), normals);
   };
   const expectations::Expectation found = mean_of(part);
   if (!found.mean) return {.way = found.why};

@@ -12,15 +12,18 @@
 
 namespace popgrad::learning {
 
-enum class Law { normal, uniform, bernoulli, categorical, index };
+/// The last, of a matrix with orthonormal rows or columns, is of starts and [fixed] only.
+enum class Law { normal, uniform, bernoulli, categorical, index, orthogonal };
 
-/// A call of a law: independent draws from it, as a variable. Of a normal law the variable is standard.
+/// A call of a law: independent draws from it, as a variable. Of a normal law the variable is standard, apart from a
+/// covariance.
 struct Draw {
   Law law = Law::uniform;
   formulas::Array variable;
   /// Of bernoulli that of 1, for each entry; of categorical a vector. May depend on draws before.
   std::optional<formulas::Array> probabilities;
-  Index categories = 0;  ///< values of one entry: 0, 1, ...; 0: a density
+  Index categories = 0;                         ///< values of one entry: 0, 1, ...; 0: a density
+  std::optional<formulas::Array> covariance{};  ///< of the last axis of normal draws
 
   [[nodiscard]] bool is_finite() const { return categories > 0; }
   [[nodiscard]] const std::string& name() const { return variable.node().text; }
@@ -42,6 +45,9 @@ std::optional<CalledLaw> called_law(
     const formulas::syntax::Node& call, const std::string& name, formulas::Graph& graph,
     const std::function<Array(std::size_t)>& array,
     const std::function<formulas::Shape(std::size_t, std::size_t)>& shape);
+
+/// Standard normal numbers with a covariance of their last axis.
+Array correlated(const Array& standard, const Array& covariance);
 
 /// Names of the laws.
 const std::vector<std::string>& law_names();

@@ -12,12 +12,14 @@
 #include <numeric>
 #include <set>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "formulas/elaborate.hpp"
 #include "formulas/gradient.hpp"
 #include "formulas/operation.hpp"
 #include "learning/entry_error.hpp"
+#include "learning/sample_draws.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/scalars/dual.hpp"
 #include "popgrad/scalars/rational.hpp"
@@ -27,6 +29,8 @@
 namespace popgrad::learning {
 namespace loss_arrays_cpp {
 namespace {
+
+constexpr std::string_view definite = "positive_definite";
 
 using formulas::FormulaError;
 using formulas::syntax::Kind;
@@ -90,8 +94,8 @@ std::string extents_text(const std::vector<Index>& extents) {
 // Arrays of all names, each made when it is first needed.
 class Names {
  public:
-  Names(const SampleLoss& written, const Parameters& given, LossArrays& arrays)
-      : written_(written), given_(given), arrays_(arrays), graph_(*arrays.graph) {}
+  Names(const SampleLoss& written, const Parameters& given, std::uint64_t seed, LossArrays& arrays)
+      : written_(written), given_(given), seed_(seed), arrays_(arrays), graph_(*arrays.graph) {}
 
   void make_all() {
     for (const LossSize& size : written_.sizes) {
@@ -105,8 +109,14 @@ class Names {
       declare(p.name, "parameter", [this, &p] { return parameter(p); });
     for (const NamedFormula& c : written_.constants)
       declare(c.name, "constant", [this, &c] { return formula(c.formula); });
+    for (const NamedFormula& f : written_.fixed)
+      declare(f.name, "fixed", [this, &f] { return fixed(f); });
     for (const NamedFormula& d : written_.draws) {
-      declare(d.name, "draw", [this, &d] { return with_laws(d.name, d.formula, arrays_.draws); });
+      declare(d.name, "draw", [this, &d] {
+        const NamedFormula* other = law_ == nullptr ? nullptr : find(law_->law->draws, d.name);
+        return with_laws(law_ == nullptr ? d.name : fmt::format("{} {}", law_->law->name, d.name),
+                         other == nullptr ? d.formula : other->formula, arrays_.draws);
+      });
     }
     for (const LossState& s : written_.states)
       declare(s.name, "state", [this, &s] { return state(s); });
@@ -119,15 +129,19 @@ class Names {
     for (const LossInvariant& i : written_.invariants)
       declare(i.name, "invariant", [this, &i] { return formula(i.formula); });
     for (const LossParameter& p : written_.parameters) array(p.name);
+    for (const LossParameter& p : written_.parameters) add_requirements(p);
     for (const NamedFormula& c : written_.constants) forbid(c.name, array(c.name), "draw state t");
+    for (const NamedFormula& f : written_.fixed) forbid(f.name, array(f.name), "draw state t");
     for (const NamedFormula& d : written_.draws) forbid(d.name, array(d.name), "state t");
     for (const Draw& draw : arrays_.draws) {
       if (draw.probabilities) forbid(draw.name(), *draw.probabilities, "state t");
+      if (draw.covariance) forbid(draw.name(), *draw.covariance, "state t");
     }
     for (const LossState& s : written_.states) array(s.name);
     for (const NamedFormula& l : written_.loss) forbid(l.name, array(l.name), "t");
     for (const LossState& s : written_.states) arrays_.states.push_back(states_.at(s.name));
     if (has_loss()) make_loss();
+    for (const LossLaw& law : written_.laws) make_law(law);
     make_rungs();
     for (const LossObservable& o : written_.observables) {
       if (!has_loss()) {
@@ -203,32 +217,113 @@ class Names {
     };
     list(written_.parameters);
     list(written_.constants);
+    list(written_.fixed);
     list(written_.draws);
     list(written_.states);
     list(written_.loss);
     if (has_loss()) list(written_.observables);
   }
 
-  Array array(const std::string& name) {
-    if (const auto made = scope_.find(name); made != scope_.end()) return made->second;
-    const Maker& maker = makers_.at(name);
-    if (std::find(path_.begin(), path_.end(), name) != path_.end()) {
-      path_.push_back(name);
-      refuse_entry(maker.kind + " " + name,
-                   fmt::format("depends on itself: {}", fmt::join(path_, " -> ")));
-    }
-    path_.push_back(name);
-    const formulas::Scope* const own = std::exchange(own_scope_, nullptr);
+  // What `make` makes while a variable has another value.
+  template <class T, class Make>
+  static auto with(T& variable, std::type_identity_t<T> value, const Make& make) {
+    T before = std::exchange(variable, std::move(value));
     try {
-      const Array made = maker.make();
-      path_.pop_back();
-      own_scope_ = own;
-      return scope_.emplace(name, made).first->second;
+      auto made = make();
+      variable = std::move(before);
+      return made;
+    } catch (...) {
+      variable = std::move(before);
+      throw;
+    }
+  }
+  template <class Make>
+  auto located(const std::string& entry, const Make& make) const {
+    try {
+      return make();
     } catch (const EntryError&) {
       throw;
     } catch (const InputError& error) {
-      throw EntryError(written_.name, maker.kind + " " + name, error);
+      throw EntryError(written_.name, entry, error);
     }
+  }
+
+  Array array(const std::string& name) {
+    UnderLaw* const under = law_ != nullptr && depends_on_law(*law_, name) ? law_ : nullptr;
+    formulas::Scope& scope = under == nullptr ? scope_ : under->scope;
+    if (const auto made = scope.find(name); made != scope.end()) return made->second;
+    const Maker& maker = makers_.at(name);
+    const bool by_law = under != nullptr && find(under->law->draws, name) != nullptr;
+    const std::string entry =
+        by_law ? fmt::format("law {} {}", under->law->name, name) : maker.kind + " " + name;
+    if (std::find(path_.begin(), path_.end(), name) != path_.end()) {
+      path_.push_back(name);
+      refuse_entry(entry, fmt::format("depends on itself: {}", fmt::join(path_, " -> ")));
+    }
+    std::vector<std::string> path = path_;
+    path.push_back(name);
+    const Array made = located(entry, [&] {
+      return with(path_, std::move(path), [&] {
+        return with(own_scope_, nullptr, [&] { return with(law_, under, maker.make); });
+      });
+    });
+    return scope.emplace(name, made).first->second;
+  }
+
+  // --- other laws of draws
+
+  // What depends on the draws that a law replaces, under it.
+  struct UnderLaw {
+    const LossLaw* law;
+    formulas::Scope scope{};
+    std::map<std::string, bool> depends{};
+  };
+  bool depends_on_law(UnderLaw& under, const std::string& name) {
+    const auto maker = makers_.find(name);
+    if (maker == makers_.end()) return false;
+    if (const auto known = under.depends.find(name); known != under.depends.end())
+      return known->second;
+    bool depends = false;
+    if (maker->second.kind == "draw" || maker->second.kind == "loss step") {
+      depends = find(under.law->draws, name) != nullptr;
+      const NamedFormula* f =
+          find(maker->second.kind == "draw" ? written_.draws : written_.loss, name);
+      for (const Node& node : formulas::syntax::parse(f->formula).nodes)
+        depends = depends || (node.kind == Kind::name && depends_on_law(under, node.text));
+    }
+    return under.depends.emplace(name, depends).first->second;
+  }
+  void make_law(const LossLaw& law) {
+    const std::string entry = "law " + law.name;
+    if (!laws_.emplace(law.name, UnderLaw{&law}).second) refuse_entry(entry, "is there twice");
+    for (const NamedFormula& d : law.draws) {
+      const std::string place = fmt::format("{} {}", entry, d.name);
+      if (find(written_.draws, d.name) == nullptr)
+        refuse_entry(place, "replaces no draw; there is none of this name");
+      const Array made = with(law_, &laws_.at(law.name), [&] { return array(d.name); });
+      if (to_text(made.shape()) != to_text(scope_.at(d.name).shape())) {
+        refuse_entry(place, fmt::format("has shape {}; that which it replaces has {}",
+                                        to_text(made.shape()), to_text(scope_.at(d.name).shape())));
+      }
+      forbid(place, made, "state t");
+    }
+    for (const Draw& draw : arrays_.draws) {
+      if (draw.probabilities) forbid(entry, *draw.probabilities, "state t");
+      if (draw.covariance) forbid(entry, *draw.covariance, "state t");
+    }
+  }
+  // Of a call of `expected` the argument.
+  Array under_law(const Tree& tree, const Node& call) {
+    if (call.keywords.empty()) return part_of(tree, call.parts[0]);
+    const Node& name = tree.nodes[call.parts[1]];
+    const auto law = laws_.find(name.text);
+    if (name.kind != Kind::string || law == laws_.end()) {
+      throw InputError(
+          fmt::format("expected: there is no law {}; write it as in law='shifted', of "
+                      "[law.shifted]",
+                      name.text));
+    }
+    return with(law_, &law->second, [&] { return elaborated(subtree(tree, call.parts[0])); });
   }
 
   using Handler = std::function<std::optional<Array>(const Tree&, std::size_t)>;
@@ -244,6 +339,9 @@ class Names {
     };
     add_names(tree);
     scope = scope_;
+    if (law_ != nullptr) {
+      for (const auto& [name, array] : law_->scope) scope.insert_or_assign(name, array);
+    }
     if (own_scope_ != nullptr) {
       for (const auto& [name, array] : *own_scope_) scope.insert_or_assign(name, array);
     }
@@ -301,22 +399,50 @@ class Names {
     }
   }
 
-  // Each call of a law is a draw of its own, which is named as the entry if it is all of the formula.
+  // Each call of a law is a draw of its own, which is named as the entry if it is all of the formula. Those of samples
+  // keep their covariance, of which expectations are made.
   Array with_laws(const std::string& name, const std::string& text, std::vector<Draw>& draws) {
     const Tree tree = formulas::syntax::parse(text);
+    const bool of_sample = &draws == &arrays_.draws;
     std::size_t calls = 0;
     return elaborated(tree, [&](const Tree& whole, std::size_t k) -> std::optional<Array> {
       const Node& call = whole.nodes[k];
-      const bool all = k + 1 == whole.nodes.size() && call.keywords.empty();
-      const std::optional<CalledLaw> made = called_law(
+      const bool by_var = !call.keywords.empty() && call.keywords.front() == "var";
+      const bool all = k + 1 == whole.nodes.size() && !by_var;
+      std::optional<CalledLaw> made = called_law(
           call, all ? name : fmt::format("{} call {}", name, calls), graph_,
           [&](std::size_t i) { return part_of(whole, call.parts[i]); },
           [&](std::size_t first, std::size_t last) { return shape_of(whole, call, first, last); });
       if (!made) return std::nullopt;
+      if (of_sample && made->draw.law == Law::orthogonal)
+        throw InputError("orthogonal stands in [fixed] and in starts only");
       ++calls;
+      if (!of_sample && made->draw.covariance) {
+        made->value = correlated(made->value, *made->draw.covariance);
+        made->draw.covariance.reset();
+      }
       draws.push_back(made->draw);
       return made->value;
     });
+  }
+
+  // Its draws are parameters whose numbers the seed gives.
+  Array fixed(const NamedFormula& f) {
+    std::vector<Draw> draws;
+    const Array made = with_laws(f.name, f.formula, draws);
+    for (const Draw& draw : draws) {
+      if (draw.probabilities && !read_draws(*draw.probabilities, draws).empty())
+        throw InputError("laws of a fixed array may not depend on its draws");
+      const DrawSampler sampler(arrays_, {draw},
+                                draw.probabilities ? parameter_values<double>(arrays_)
+                                                   : std::vector<std::vector<double>>{});
+      std::vector<double> numbers(sampler.entries(0));
+      sampler.fill(0, seed_, 0, numbers);
+      ParameterArray drawn{.variable = draw.variable};
+      for (const double number : numbers) drawn.numbers.push_back(to_text(number));
+      arrays_.parameters.push_back(std::move(drawn));
+    }
+    return made;
   }
 
   Array parameter(const LossParameter& p) {
@@ -363,56 +489,85 @@ class Names {
                           broadcast(formula(s.rate), shape)};
     states_.emplace(s.name, made);
     forbid(s.name, made.start, "draw state t");
-    forbid(s.name, made.rate, "draw state t");
+    forbid("rate of " + s.name, made.rate, "draw state t");
     return made.variable;
   }
 
   Array observed(const LossObservable& o) {
-    return elaborated(formulas::syntax::parse(o.formula),
-                      [&](const Tree& tree, std::size_t k) -> std::optional<Array> {
-                        const Node& call = tree.nodes[k];
-                        if (call.text != "expected") return std::nullopt;
-                        if (call.parts.size() != 1 || !call.keywords.empty())
-                          throw InputError("expected takes one formula");
-                        const Array f = part_of(tree, call.parts[0]);
-                        const std::vector<Draw> read = read_draws(f, arrays_.draws);
-                        const OverNormals exact = over_normals(f, read);
-                        if (!exact.mean)
-                          throw InputError("expected: there is no exact expectation: " + exact.way);
-                        std::vector<Draw> finite;
-                        std::ranges::copy_if(read, std::back_inserter(finite), &Draw::is_finite);
-                        return expected(*exact.mean, finite);
-                      });
+    return elaborated(
+        formulas::syntax::parse(o.formula),
+        [&](const Tree& tree, std::size_t k) -> std::optional<Array> {
+          const Node& call = tree.nodes[k];
+          if (call.text != "expected") return std::nullopt;
+          const bool by_law = call.keywords == std::vector<std::string>{"law"};
+          if (call.parts.size() != (by_law ? 2 : 1) || call.keywords.empty() == by_law)
+            throw InputError("expected takes one formula, and law='NAME'");
+          const Array f = under_law(tree, call);
+          const std::vector<Draw> read = read_draws(f, arrays_.draws);
+          if (read.empty()) return f;
+          if (const OverNormals exact = over_normals(f, read); exact.mean) {
+            std::vector<Draw> finite;
+            double values = 1;
+            for (const Draw& draw : read) {
+              if (!draw.is_finite()) continue;
+              finite.push_back(draw);
+              values *= draw.values();
+            }
+            if (written_.samples == 0 || values <= static_cast<double>(written_.samples))
+              return expected(*exact.mean, finite);
+          }
+          for (const ExpectedCall& known : arrays_.expectations) {
+            if (known.formula == f) return known.variable;
+          }
+          const std::string name = fmt::format("expected {}", arrays_.expectations.size());
+          arrays_.expectations.push_back(
+              {"observable " + o.name, graph_.variable(name, f.shape()), f});
+          return arrays_.expectations.back().variable;
+        });
   }
 
   // --- rungs of their own
 
-  // Reads the text with the states of a rung over the names of the loss.
-  template <class Read>
-  auto with_own(const formulas::Scope& own, const Read& read) {
-    const formulas::Scope* const before = std::exchange(own_scope_, &own);
-    try {
-      auto made = read();
-      own_scope_ = before;
-      return made;
-    } catch (...) {
-      own_scope_ = before;
-      throw;
+  // --- requirements of parameters
+
+  // Comparisons joined by "and"; of one that begins with its sign the parameter is the left side.
+  void add_requirements(const LossParameter& p) {
+    if (p.require.empty()) return;
+    const std::string entry = fmt::format("parameter {} require", p.name);
+    const Array own = scope_.at(p.name);
+    if (p.require == definite) {
+      if (own.rank() != 2 || own.shape()[0].extent != own.shape()[1].extent)
+        refuse_entry(entry, "is of matrices that are square");
+      arrays_.requirements.push_back({p.name, p.require, own, std::nullopt});
+      return;
+    }
+    constexpr std::string_view joint = " and ";
+    for (std::size_t begin = 0; begin <= p.require.size();) {
+      const std::size_t end = std::min(p.require.find(joint, begin), p.require.size());
+      const std::string rule = p.require.substr(begin, end - begin);
+      std::size_t from = std::min(rule.find_first_not_of(' '), rule.size());
+      const bool of_itself = from < rule.size() && (rule[from] == '<' || rule[from] == '>');
+      const std::size_t after = std::min(rule.find_first_not_of("<>=", from), rule.size());
+      const std::string sign = of_itself ? rule.substr(from, after - from) : "";
+      if (of_itself) from = after;
+      const Array comparison = located(entry, [&] {
+        const Array right =
+            elaborated(formulas::syntax::parse(rule.substr(from), {}, {1, begin + from + 1}));
+        return of_itself ? formulas::apply(formulas::operation_of_sign(sign).name, {own, right})
+                         : right;
+      });
+      forbid(entry, comparison, "draw state t");
+      if (comparison.node().type != formulas::Type::truth)
+        refuse_entry(entry, "is \"positive_definite\" or a comparison such as \"> 0\"");
+      arrays_.requirements.push_back({p.name, rule, own, comparison});
+      begin = end + joint.size();
     }
   }
-  template <class Make>
-  auto located(const std::string& entry, const Make& make) const {
-    try {
-      return make();
-    } catch (const EntryError&) {
-      throw;
-    } catch (const InputError& error) {
-      throw EntryError(written_.name, entry, error);
-    }
-  }
+
   Array own_formula(const std::string& entry, const formulas::Scope& own, const std::string& text,
                     std::string_view forbidden) {
-    const Array made = located(entry, [&] { return with_own(own, [&] { return formula(text); }); });
+    const Array made =
+        located(entry, [&] { return with(own_scope_, &own, [&] { return formula(text); }); });
     forbid(entry, made, forbidden);
     return made;
   }
@@ -490,7 +645,8 @@ class Names {
       }
       add_own_state(r, state, name, finer, made);
     }
-    const formulas::Scope own = scope_of(made);
+    formulas::Scope own = scope_of(made);
+    show_by_name(own, made);
     const auto add_law = [&](const std::string& kind, const std::vector<NamedFormula>& written,
                              const formulas::Scope& scope, std::string_view forbidden,
                              std::vector<Array>& to) {
@@ -545,7 +701,6 @@ class Names {
       if (made.domain->node().type != formulas::Type::truth)
         refuse_entry(place, "is no comparison, such as v > 0");
     }
-    show_by_name(own, made);
   }
 
   void add_own_state(const LossRung& r, const std::string& entry, const std::string& name,
@@ -605,7 +760,8 @@ class Names {
       const std::string place = fmt::format("{} closed {}", entry, f->name);
       const Array formula = located(place, [&] {
         return broadcast(
-            with_own(own, [&] { return elaborated(formulas::syntax::parse(f->formula), start); }),
+            with(own_scope_, &own,
+                 [&] { return elaborated(formulas::syntax::parse(f->formula), start); }),
             made.states[k].shape());
       });
       forbid(place, formula, "draw state");
@@ -638,14 +794,15 @@ class Names {
     }
   }
 
-  // Observables that read none of the states of the loss when names are of the states here; these may read each other.
-  void show_by_name(formulas::Scope own, OwnArrays& made) {
+  // Observables that read none of the states of the loss when names are of the states here; these may read each other,
+  // and the laws of the rung them.
+  void show_by_name(formulas::Scope& own, OwnArrays& made) {
     for (bool found = true; found;) {
       found = false;
       for (const LossObservable& o : written_.observables) {
         if (own.contains(o.name)) continue;
         try {
-          const Array shown = with_own(own, [&] { return observed(o); });
+          const Array shown = with(own_scope_, &own, [&] { return observed(o); });
           if (is_free_of_training(shown)) {
             made.observables.push_back({o.name, shown});
             own.emplace(o.name, shown);
@@ -661,8 +818,15 @@ class Names {
     for (const Draw& draw : arrays_.draws) {
       if (reads(formula, draw.variable)) return false;
     }
-    return std::none_of(states_.begin(), states_.end(),
-                        [&](const auto& s) { return reads(formula, s.second.variable); });
+    const auto reads_states = [&](const Array& f) {
+      return std::any_of(states_.begin(), states_.end(),
+                         [&](const auto& s) { return reads(f, s.second.variable); });
+    };
+    return !reads_states(formula) &&
+           std::none_of(arrays_.expectations.begin(), arrays_.expectations.end(),
+                        [&](const ExpectedCall& call) {
+                          return reads(formula, call.variable) && reads_states(call.formula);
+                        });
   }
 
   void require_shown(const LossObservable& o) const {
@@ -740,12 +904,16 @@ class Names {
       for (const ObservableArray& o : arrays_.own[*k].observables) scope.emplace(o.name, o.array);
     }
     const Array made = located(asked.entry, [&] {
-      return with_own(scope, [&] {
+      return with(own_scope_, &scope, [&] {
         return asked.draws ? with_laws(asked.entry, asked.formula, arrays_.asked_draws)
                            : observed({.name = asked.entry, .formula = asked.formula});
       });
     });
     forbid(asked.entry, made, "draw");
+    for (const ExpectedCall& call : arrays_.expectations) {
+      if (reads(made, call.variable))
+        refuse_entry(asked.entry, "has an expectation that is not exact, but sampled");
+    }
     return made;
   }
 
@@ -767,6 +935,7 @@ class Names {
 
   const SampleLoss& written_;
   const Parameters& given_;
+  std::uint64_t seed_;
   LossArrays& arrays_;
   formulas::Graph& graph_;
   std::map<std::string, Maker> makers_;
@@ -776,6 +945,8 @@ class Names {
   std::set<std::string, std::less<>> own_names_;
   std::vector<std::string> path_;
   std::map<std::string, StateArray> states_;
+  std::map<std::string, UnderLaw, std::less<>> laws_;
+  UnderLaw* law_ = nullptr;
 };
 
 void add_parts(const Array& formula, bool negative, std::vector<Array>& parts) {
@@ -820,8 +991,8 @@ std::vector<std::string> entry_names(const std::string& name, const Shape& shape
 }
 
 LossArrays::LossArrays(const SampleLoss& written, const Parameters& given,
-                       const std::vector<AskedFormula>& asked_for) {
-  loss_arrays_cpp::Names names(written, given, *this);
+                       const std::vector<AskedFormula>& asked_for, std::uint64_t seed) {
+  loss_arrays_cpp::Names names(written, given, seed, *this);
   names.make_all();
   for (const AskedFormula& formula : asked_for) names.ask(formula);
 }
@@ -864,10 +1035,47 @@ std::vector<std::string> LossArrays::parameter_names() const {
   return names;
 }
 
-std::vector<Array> LossArrays::parts() const {
+std::vector<Array> summands(const Array& formula) {
   std::vector<Array> parts;
-  loss_arrays_cpp::add_parts(loss, false, parts);
+  loss_arrays_cpp::add_parts(formula, false, parts);
   return parts;
+}
+std::vector<Array> LossArrays::parts() const { return summands(loss); }
+std::vector<Draw> LossArrays::draws_of(const std::vector<Array>& formulas) const {
+  std::set<std::size_t> places;
+  for (const Array& f : formulas) {
+    for (const Draw& draw : read_draws(f, draws)) places.insert(draw.variable.place);
+  }
+  std::vector<Draw> found;
+  for (const Draw& draw : draws) {
+    if (places.contains(draw.variable.place)) found.push_back(draw);
+  }
+  return found;
+}
+
+void require_parameters(const SampleLoss& written, const LossArrays& arrays,
+                        const std::vector<std::vector<double>>& parameters) {
+  for (const Requirement& r : arrays.requirements) {
+    const std::string entry = "parameter " + r.name;
+    if (r.comparison) {
+      const std::vector<double> holds = evaluated(*r.comparison, arrays, parameters);
+      if (std::find(holds.begin(), holds.end(), 0.0) != holds.end())
+        reject_entry(written.name, entry, fmt::format("does not meet its requirement: {}", r.rule));
+      continue;
+    }
+    const Array turned = transpose(r.parameter);
+    const auto largest = [](const Array& a) { return reduce("max", formulas::apply("abs", {a})); };
+    const auto value = [&](const Array& a) { return evaluated(a, arrays, parameters).front(); };
+    constexpr double asymmetry = 1e-9, rounding = 1e-14;
+    const double size = value(largest(r.parameter));
+    if (value(largest(r.parameter - turned)) > asymmetry * size)
+      reject_entry(written.name, entry, "must be symmetric");
+    const double least = value(reduce("min", formulas::of_square_matrix("eigvalsh", r.parameter)));
+    if (least <= rounding * size) {
+      reject_entry(written.name, entry,
+                   fmt::format("must be positive definite; its least eigenvalue is {:.6g}", least));
+    }
+  }
 }
 
 std::string LossArrays::no_gradient() const {

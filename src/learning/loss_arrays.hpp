@@ -17,6 +17,7 @@
 
 namespace popgrad::learning {
 
+/// Of a parameter, or of a draw of [fixed], which has numbers.
 struct ParameterArray {
   Array variable;
   std::optional<Array> formula;        ///< where no numbers are given
@@ -31,6 +32,19 @@ struct StateArray {
 struct ObservableArray {
   std::string name;
   Array array;
+};
+
+/// `variable` stands for the expectation of `formula` in observables.
+struct ExpectedCall {
+  std::string entry;  ///< that has it
+  Array variable, formula;
+};
+
+/// Of a parameter: positive definite where there is no comparison.
+struct Requirement {
+  std::string name, rule;
+  Array parameter;
+  std::optional<Array> comparison;
 };
 
 struct InvariantArray {
@@ -76,8 +90,9 @@ struct AskedFormula {
 
 /// Graph and arrays; not for several threads.
 struct LossArrays {
+  /// `seed` draws what is fixed.
   LossArrays(const SampleLoss& written, const Parameters& given,
-             const std::vector<AskedFormula>& asked = {});
+             const std::vector<AskedFormula>& asked = {}, std::uint64_t seed = 0);
 
   std::unique_ptr<formulas::Graph> graph = std::make_unique<formulas::Graph>();
   std::vector<ParameterArray> parameters;  ///< formulas after those that they read
@@ -86,6 +101,8 @@ struct LossArrays {
   std::vector<StateArray> states;
   Array loss;                                ///< of one sample; no array where the text has no loss
   std::vector<ObservableArray> observables;  ///< then the maps of rungs of their own
+  std::vector<ExpectedCall> expectations;    ///< of draws, in observables
+  std::vector<Requirement> requirements;
   std::vector<OwnArrays> own;
   std::vector<InvariantArray> invariants;
   std::vector<NamedEntry> entries;          ///< of all kinds but sizes, in the order of the text
@@ -112,6 +129,8 @@ struct LossArrays {
 
   /// Summands of the loss.
   [[nodiscard]] std::vector<Array> parts() const;
+  /// Draws that any of these formulas reads, as read_draws has them.
+  [[nodiscard]] std::vector<Draw> draws_of(const std::vector<Array>& formulas) const;
   /// As in no_gradient of sample_loss.hpp.
   [[nodiscard]] std::string no_gradient() const;
 };
@@ -120,6 +139,13 @@ struct LossArrays {
 inline constexpr const char* closed_ending = "_closed";
 inline constexpr const char* time_name = "t";
 inline constexpr const char* step_size_name = "eta";
+
+/// Summands of a formula.
+std::vector<Array> summands(const Array& formula);
+
+/// Throws InputError for a parameter that does not meet its requirement.
+void require_parameters(const SampleLoss& written, const LossArrays& arrays,
+                        const std::vector<std::vector<double>>& parameters);
 
 /// Numbers of all parameters, in the order of `parameters`. Throws InputError for one outside its range.
 template <class T>

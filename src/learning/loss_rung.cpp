@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 
 #include "formulas/gradient.hpp"
@@ -13,15 +14,16 @@
 #include "popgrad/walks/walk.hpp"
 
 namespace popgrad::learning {
-ExpectedLoss::ExpectedLoss(LossArrays& arrays, const SampleLoss& written)
+ExpectedParts::ExpectedParts(const Array& formula, const LossArrays& arrays,
+                             const SampleLoss& written, const std::string& entry,
+                             const std::vector<Array>& states)
     : summed(arrays.graph->constant(0)) {
   const auto samples = static_cast<double>(written.samples);
-  const std::vector<Array> states = arrays.state_variables();
   Array smooth = summed;
   std::vector<Array> others;  // slopes of what jumps
   for (const Array& state : states)
     others.push_back(broadcast(arrays.graph->constant(0), state.shape()));
-  for (const Array& part : arrays.parts()) {
+  for (const Array& part : summands(formula)) {
     const std::vector<Draw> read = read_draws(part, arrays.draws);
     OverNormals exact = over_normals(part, read, states);
     std::vector<Draw> finite;
@@ -51,26 +53,61 @@ ExpectedLoss::ExpectedLoss(LossArrays& arrays, const SampleLoss& written)
       ways.push_back("sampled: " + exact.way);
     } else {
       reject_entry(
-          written.name, "loss",
+          written.name, entry,
           fmt::format("has no exact expectation ({}); give samples, such as 100000", exact.way));
     }
   }
   if (sampled) draws = read_draws(*sampled, arrays.draws);
-  slopes = gradient(smooth, states);
+  if (!states.empty()) slopes = gradient(smooth, states);
   for (std::size_t k = 0; k < states.size(); ++k) slopes[k] = slopes[k] + others[k];
 }
+
+ExpectedObservables::ExpectedObservables(const std::vector<ObservableArray>& observables,
+                                         LossArrays& arrays, const SampleLoss& written,
+                                         const ExpectedParts* known)
+    : shown(observables) {
+  std::map<std::size_t, Array> values;
+  for (const ExpectedCall& call : arrays.expectations) {
+    const bool is_read =
+        std::any_of(observables.begin(), observables.end(),
+                    [&](const ObservableArray& o) { return reads(o.array, call.variable); });
+    if (!is_read) continue;
+    const bool of_loss = known != nullptr && call.formula == arrays.loss;
+    const ExpectedParts parts =
+        of_loss ? *known : ExpectedParts(call.formula, arrays, written, call.entry);
+    Array value = broadcast(parts.summed, call.variable.shape());
+    for (const std::string& way : parts.ways) {
+      if (!way.empty()) ways.push_back(fmt::format("{}: {}", call.entry, way));
+    }
+    if (parts.sampled) {
+      const Array rest =
+          arrays.graph->variable("sampled " + call.variable.node().text, parts.sampled->shape());
+      sampled.push_back({rest, *parts.sampled, parts.draws});
+      value = broadcast(parts.summed + rest, call.variable.shape());
+    }
+    values.emplace(call.variable.place, value);
+  }
+  for (ObservableArray& o : shown) o.array = formulas::replaced(o.array, values);
+}
+
+ExpectedLoss::ExpectedLoss(LossArrays& arrays, const SampleLoss& written)
+    : ExpectedParts(arrays.loss, arrays, written, "loss", arrays.state_variables()),
+      observables(arrays.observables, arrays, written, this) {}
 
 std::shared_ptr<const LossInstance> loss_instance(SampleLoss written, Parameters given,
                                                   std::uint64_t seed) {
   LossInstance made{std::move(written), std::move(given), seed, nullptr};
-  LossArrays arrays(made.written, made.given);
+  LossArrays arrays(made.written, made.given, {}, seed);
   const std::vector<std::vector<double>> parameters = parameter_values<double>(arrays);
+  require_parameters(made.written, arrays, parameters);
   if (made.written.loss.empty()) return std::make_shared<const LossInstance>(std::move(made));
-  require_probabilities(made.written, arrays, parameters);
+  require_laws(made.written, arrays, parameters);
   if (made.written.samples < 0 || made.written.samples == 1)
     reject_entry(made.written.name, "samples", "must be 0 or 2 and more");
   if (made.written.samples > 0) {
-    const DrawSampler sampler(arrays, read_draws(arrays.loss, arrays.draws), parameters);
+    std::vector<Array> read{arrays.loss};
+    for (const ExpectedCall& call : arrays.expectations) read.push_back(call.formula);
+    const DrawSampler sampler(arrays, arrays.draws_of(read), parameters);
     made.stored =
         std::make_shared<const StoredSamples>(stored_samples(sampler, made.written.samples, seed));
   }
@@ -79,7 +116,7 @@ std::shared_ptr<const LossInstance> loss_instance(SampleLoss written, Parameters
 
 template <class T>
 LossFlow<T>::Parts::Parts(const LossInstance& instance)
-    : arrays(instance.written, instance.given),
+    : arrays(instance.written, instance.given, {}, instance.seed),
       expected(arrays, instance.written),
       dimension(arrays.dimension()),
       parameters(parameter_values<T>(arrays)),
@@ -90,8 +127,10 @@ LossFlow<T>::Parts::Parts(const LossInstance& instance)
   }
   summed = prepared(expected.slopes, arrays, parameters);
   std::vector<Array> shown{expected.summed};
-  for (const ObservableArray& o : arrays.observables) shown.push_back(o.array);
+  for (const ObservableArray& o : expected.observables.shown) shown.push_back(o.array);
   observables = prepared(shown, arrays, parameters);
+  for (const ExpectedObservables::Sampled& s : expected.observables.sampled)
+    means.emplace_back(arrays, s.formula, s.draws, parameters);
   if (expected.sampled) stored.emplace(arrays, *expected.sampled, expected.draws, parameters);
   if constexpr (std::same_as<T, double>) {
     const std::vector<Draw> draws = read_draws(arrays.loss, arrays.draws);
@@ -149,20 +188,23 @@ std::vector<std::string> LossFlow<T>::columns() const {
 }
 
 template <class T>
+void LossFlow<T>::copy_stored(const Draw& draw, Index first, std::span<T> to) const {
+  if constexpr (std::same_as<T, double>) {
+    instance_->stored->copy(draw, first, to);
+  } else {
+    std::vector<double> numbers(to.size());
+    instance_->stored->copy(draw, first, numbers);
+    std::copy(numbers.begin(), numbers.end(), to.begin());
+  }
+}
+
+template <class T>
 T LossFlow<T>::add_stored(const Vector<T>& x, Vector<T>& gradient) const {
   if (!parts_->stored) return T(0);
-  std::vector<double> numbers;
   return parts_->stored->add(
       x, instance_->stored->count,
       [&](std::size_t k, Index first, std::span<T> to) {
-        const Draw& draw = parts_->expected.draws[k];
-        if constexpr (std::same_as<T, double>) {
-          instance_->stored->copy(draw, first, to);
-        } else {
-          numbers.resize(to.size());
-          instance_->stored->copy(draw, first, numbers);
-          std::copy(numbers.begin(), numbers.end(), to.begin());
-        }
+        copy_stored(parts_->expected.draws[k], first, to);
       },
       gradient);
 }
@@ -181,6 +223,14 @@ void LossFlow<T>::observe(const Vector<T>& x, const T& t, std::span<T> row) cons
   formulas::Evaluator<T>& shown = *parts_->observables;
   set_states(shown, parts_->arrays, x);
   if (const std::span<T> time = shown.variable(time_name); !time.empty()) time[0] = t;
+  for (std::size_t k = 0; k < parts_->means.size(); ++k) {
+    const ExpectedObservables::Sampled& s = parts_->expected.observables.sampled[k];
+    const std::vector<T> mean = parts_->means[k].of(
+        x, instance_->stored->count, [&](std::size_t draw, Index first, std::span<T> to) {
+          copy_stored(s.draws[draw], first, to);
+        });
+    set_variable(shown, s.variable, mean.data());
+  }
   shown.run();
   std::size_t column = 0;
   Vector<T> unused = Vector<T>::Zero(x.size());

@@ -34,17 +34,39 @@ struct LossInstance {
 std::shared_ptr<const LossInstance> loss_instance(SampleLoss written, Parameters given,
                                                   std::uint64_t seed);
 
-/// The expected loss in two parts: what is summed over all values of its finite draws, after the exact expectation over
+/// An expectation in two parts: what is summed over all values of its finite draws, after the exact expectation over
 /// its normal ones where there is one, and what is sampled.
-struct ExpectedLoss {
-  ExpectedLoss(LossArrays& arrays, const SampleLoss& written);
+struct ExpectedParts {
+  /// Throws EntryError of the entry where there are no samples for what needs them.
+  ExpectedParts(const Array& formula, const LossArrays& arrays, const SampleLoss& written,
+                const std::string& entry, const std::vector<Array>& states = {});
   Array summed;  ///< the expectation
-  /// Its gradient, one a state; where a summand jumps, the expectation of the gradient.
+  /// Its gradient, one for each of `states`; where a summand jumps, the expectation of the gradient.
   std::vector<Array> slopes{};
   std::vector<std::string>
       ways{};  ///< of each summand: how its expectation is had, or why it is sampled
   std::optional<Array> sampled;  ///< of one sample
   std::vector<Draw> draws{};     ///< that `sampled` reads
+};
+
+/// Observables with the expectations that they have.
+struct ExpectedObservables {
+  /// `known` are the expectations of the loss.
+  ExpectedObservables(const std::vector<ObservableArray>& observables, LossArrays& arrays,
+                      const SampleLoss& written, const ExpectedParts* known);
+  std::vector<ObservableArray> shown;  ///< exact expectations as formulas, others as variables
+  std::vector<std::string>
+      ways{};  ///< such as "observable error: exact over normal draws, 3 terms"
+  struct Sampled {
+    Array variable, formula;  ///< of one sample
+    std::vector<Draw> draws;
+  };
+  std::vector<Sampled> sampled{};
+};
+
+struct ExpectedLoss : ExpectedParts {
+  ExpectedLoss(LossArrays& arrays, const SampleLoss& written);
+  ExpectedObservables observables;
 };
 
 template <class T>
@@ -114,12 +136,15 @@ class LossFlow {
     Vector<T> rates;
     std::optional<formulas::Evaluator<T>> summed, observables;
     std::optional<MeanOverSamples<T>> stored;  ///< over the samples that stand for the law
+    std::vector<ArrayMean<T>> means;           ///< of expectations in observables
     // In double.
     std::optional<DrawSampler> sampler;
     std::optional<MeanOverSamples<T>> batch;
     std::optional<OneSample> one_sample, errors;
   };
 
+  // Writes the stored numbers of a draw from the sample `first` on.
+  void copy_stored(const Draw& draw, Index first, std::span<T> to) const;
   // Mean loss of the stored samples, whose gradient is added.
   T add_stored(const Vector<T>& x, Vector<T>& gradient) const;
   double sampled_step(const Vector<double>& x, Vector<double>& dx, Stream& stream,

@@ -187,13 +187,6 @@ void add_own_rungs(const SampleLoss& loss, const LossArrays& arrays, ModelTable&
 
 std::shared_ptr<const Model> model_of_loss(SampleLoss loss) {
   using namespace model_of_loss_cpp;
-  if (!loss.fixed.empty())
-    reject_entry(loss.name, "fixed " + loss.fixed.front().name,
-                 "is not there in this version; draw it in a start, or give its numbers");
-  for (const LossParameter& p : loss.parameters) {
-    if (!p.require.empty())
-      reject_entry(loss.name, "parameter " + p.name, "require is not there in this version");
-  }
   LossArrays arrays(loss, Parameters(loss.name));
   if (loss.loss.empty() && loss.states.empty() && !loss.rungs.empty()) {
     ModelTable own{.name = loss.name, .paper = loss.paper};

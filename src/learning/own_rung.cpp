@@ -55,6 +55,37 @@ bool agree(const Vector<T>& a, const Vector<T>& b) {
   return true;
 }
 
+// Formulas of the state and the time, whose places are looked up once.
+template <class T>
+class OfState {
+ public:
+  OfState(formulas::Evaluator<T> evaluator, const std::vector<Array>& states)
+      : evaluator_(std::move(evaluator)), time_(evaluator_.variable(time_name)) {
+    Index first = 0;
+    for (const Array& state : states) {
+      const std::span<T> to = evaluator_.variable(state.node().text);
+      if (!to.empty()) states_.push_back({first, to});
+      first += formulas::entries(state.shape());
+    }
+  }
+  void run(const Vector<T>& z, const T& t) {
+    for (const Place& place : states_)
+      std::copy_n(z.data() + place.first, place.to.size(), place.to.begin());
+    if (!time_.empty()) time_[0] = t;
+    evaluator_.run();
+  }
+  [[nodiscard]] const formulas::Evaluator<T>& values() const { return evaluator_; }
+
+ private:
+  struct Place {
+    Index first;
+    std::span<T> to;
+  };
+  formulas::Evaluator<T> evaluator_;
+  std::span<T> time_;
+  std::vector<Place> states_;
+};
+
 template <class T>
 class OwnRung {
  public:
@@ -78,8 +109,8 @@ class OwnRung {
     Parts& p = *parts_;
     if (p.flow) {
       const auto [time, slope] = times(t);
-      at(*p.flow, z, time);
-      read_outputs(*p.flow, p.own.states.size(), dz);
+      p.flow->run(z, time);
+      read_outputs(p.flow->values(), p.own.states.size(), dz);
       if (p.time) {
         for (Index i = 0; i < dz.size(); ++i) dz[i] = slope * dz[i];
       }
@@ -107,15 +138,15 @@ class OwnRung {
       p.finer->observables.read(p.lifted, t, p.finer_row);
       for (const std::size_t k : p.shown) row[column++] = p.finer_row[k];
     } else if (p.observables) {
-      at(*p.observables, z, t);
+      p.observables->run(z, t);
       for (std::size_t k = 0; k < p.own.observables.size(); ++k) {
-        for (const T& number : p.observables->output(k)) row[column++] = number;
+        for (const T& number : p.observables->values().output(k)) row[column++] = number;
       }
     }
     if (p.coarser) {
-      at(*p.coarser, z, t);
+      p.coarser->run(z, t);
       for (std::size_t k = 0; k < p.own.coarser.size(); ++k) {
-        for (const T& number : p.coarser->output(k)) row[column++] = number;
+        for (const T& number : p.coarser->values().output(k)) row[column++] = number;
       }
     }
     for (const T& number : z) row[column++] = number;
@@ -145,14 +176,20 @@ class OwnRung {
  private:
   struct Parts {
     explicit Parts(const OwnRung& of)
-        : arrays(of.instance_->written, of.instance_->given),
+        : arrays(of.instance_->written, of.instance_->given, {}, of.instance_->seed),
           own(arrays.own[of.place_]),
           parameters(parameter_values<T>(arrays)) {
       const auto evaluator = [&](const std::vector<Array>& outputs) {
         return outputs.empty() ? std::optional<formulas::Evaluator<T>>()
                                : std::optional(prepared(outputs, arrays, parameters));
       };
-      flow = evaluator(own.flow);
+      const auto of_state = [&](const std::vector<Array>& outputs) {
+        return outputs.empty()
+                   ? std::optional<OfState<T>>()
+                   : std::optional<OfState<T>>(std::in_place, prepared(outputs, arrays, parameters),
+                                               own.states);
+      };
+      flow = of_state(own.flow);
       step = evaluator(own.step);
       closed = evaluator(own.closed);
       lift = evaluator(own.lift);
@@ -165,7 +202,7 @@ class OwnRung {
       }
       if (!own.has_law() && own.lift.empty()) {
         laws.emplace(of.instance_->written, of.instance_->given);
-        flow = prepared(laws->own(of.place_).values, laws->arrays(), parameters);
+        flow.emplace(prepared(laws->own(of.place_).values, laws->arrays(), parameters), own.states);
       } else if (!own.has_law()) {
         const std::vector<Array> states = arrays.finer_states(own);
         directions = directions_of(states);
@@ -181,9 +218,14 @@ class OwnRung {
           columns.push_back(column);
         }
       } else {
-        observables = evaluator(shown_arrays(own.observables));
+        const ExpectedObservables expected(own.observables, arrays, of.instance_->written, nullptr);
+        if (!expected.sampled.empty()) {
+          reject_entry(of.instance_->written.name, "rung " + own.name,
+                       "has expectations that are sampled; give it a lift");
+        }
+        observables = of_state(shown_arrays(expected.shown));
       }
-      coarser = evaluator(shown_arrays(own.coarser));
+      coarser = of_state(shown_arrays(own.coarser));
       columns.insert(columns.end(), names.begin(), names.end());
       set_start(of);
     }
@@ -251,8 +293,8 @@ class OwnRung {
     std::vector<std::vector<T>> parameters;
     std::optional<RungLaws> laws;  ///< where the flow is derived from the map
     std::optional<AnyRung<T>> finer;
-    std::optional<formulas::Evaluator<T>> flow, step, closed, lift, map, time, along, observables,
-        coarser;
+    std::optional<OfState<T>> flow, observables, coarser;
+    std::optional<formulas::Evaluator<T>> step, closed, lift, map, time, along;
     std::vector<Array> directions;
     std::vector<std::string> columns;
     std::vector<std::size_t> shown;  // columns of the finer rung
@@ -260,11 +302,6 @@ class OwnRung {
     std::vector<T> finer_row;
   };
 
-  void at(formulas::Evaluator<T>& evaluator, const Vector<T>& z, const T& t) const {
-    write(evaluator, parts_->own.states, z);
-    if (const std::span<T> to = evaluator.variable(time_name); !to.empty()) to[0] = t;
-    evaluator.run();
-  }
   void lift(const Vector<T>& z) const {
     write(*parts_->lift, parts_->own.states, z);
     parts_->lift->run();

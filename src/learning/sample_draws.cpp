@@ -72,19 +72,21 @@ DrawnBlock drawn_block(LossArrays& arrays, const std::vector<Draw>& draws, const
   for (const Draw& draw : draws) {
     const Shape& shape = draw.variable.shape();
     const std::string name = "block of " + draw.name();
-    if (!is_conditional(draw, draws)) {
+    if (!draw.covariance && !is_conditional(draw, draws)) {
       const Array variable =
           arrays.graph->variable(name, with_block(size, shape), draw.variable.node().type);
       block.variables.push_back(variable);
       block.samples.push_back({draw.variable, variable});
       continue;
     }
-    const Array uniform = arrays.graph->variable("uniform of " + draw.name(), shape);
-    const Array uniforms = arrays.graph->variable(name, with_block(size, shape));
-    block.variables.push_back(uniforms);
+    const Array raw = arrays.graph->variable("raw numbers of " + draw.name(), shape);
+    const Array raws = arrays.graph->variable(name, with_block(size, shape));
+    block.variables.push_back(raws);
     std::vector<formulas::Samples> before = block.samples;
-    before.push_back({uniform, uniforms});
-    block.samples.push_back({draw.variable, over_batch(from_uniform(draw, uniform), before)});
+    before.push_back({raw, raws});
+    const Array made =
+        draw.covariance ? correlated(raw, *draw.covariance) : from_uniform(draw, raw);
+    block.samples.push_back({draw.variable, over_batch(made, before)});
   }
   return block;
 }
@@ -108,13 +110,42 @@ std::size_t DrawSampler::entries(std::size_t k) const {
   return static_cast<std::size_t>(formulas::entries(draws_[k].variable.shape()));
 }
 
+namespace sample_draws_cpp {
+namespace {
+
+// Rows of a matrix with normal entries, or columns where there are fewer, made orthonormal one after the other.
+void orthonormalise(std::span<double> numbers, const Shape& shape) {
+  const Index rows = shape[0].extent, columns = shape[1].extent;
+  Eigen::Map<RowMatrix<double>> whole(numbers.data(), rows, columns);
+  Matrix<double> vectors =
+      rows <= columns ? Matrix<double>(whole.transpose()) : Matrix<double>(whole);
+  for (Index j = 0; j < vectors.cols(); ++j) {
+    constexpr int passes = 2;  // the second for what rounding leaves of the first
+    for (int pass = 0; pass < passes; ++pass) {
+      const Vector<double> along = vectors.leftCols(j).transpose() * vectors.col(j);
+      vectors.col(j) -= vectors.leftCols(j) * along;
+    }
+    vectors.col(j).normalize();
+  }
+  if (rows <= columns) {
+    whole = vectors.transpose();
+  } else {
+    whole = vectors;
+  }
+}
+
+}  // namespace
+}  // namespace sample_draws_cpp
+
 void DrawSampler::fill(std::size_t k, std::uint64_t seed, std::uint64_t part,
                        std::span<double> numbers) const {
   const Draw& draw = draws_[k];
   const std::vector<double>& cumulative = cumulative_[k];
   Stream stream(sample_draws_cpp::mixed(seed, draw.name()), 0, part);
-  if (draw.law == Law::normal) {
+  if (draw.law == Law::normal || draw.law == Law::orthogonal) {
     stream.normals(numbers);
+    if (draw.law == Law::orthogonal)
+      sample_draws_cpp::orthonormalise(numbers, draw.variable.shape());
     return;
   }
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -151,9 +182,32 @@ StoredSamples stored_samples(const DrawSampler& sampler, Index count, std::uint6
   return stored;
 }
 
-void require_probabilities(const SampleLoss& written, const LossArrays& arrays,
-                           const std::vector<std::vector<double>>& parameters) {
+namespace sample_draws_cpp {
+namespace {
+
+void require_covariance(const SampleLoss& written, const Draw& draw, const LossArrays& arrays,
+                        const std::vector<std::vector<double>>& parameters) {
+  if (!read_draws(*draw.covariance, arrays.draws).empty()) return;
+  const Array root = formulas::of_square_matrix("cholesky", *draw.covariance);
+  formulas::Evaluator<double> evaluator = prepared({*draw.covariance, root}, arrays, parameters);
+  evaluator.run();
+  const Index n = root.shape()[0].extent;
+  const Eigen::Map<const RowMatrix<double>> matrix(evaluator.output(0).data(), n, n),
+      lower(evaluator.output(1).data(), n, n);
+  const double size = sum_tolerance * matrix.cwiseAbs().maxCoeff();
+  if (!((matrix - matrix.transpose()).cwiseAbs().maxCoeff() <= size) || !lower.allFinite()) {
+    reject_entry(written.name, "draw " + draw.name(),
+                 "has a covariance that is not symmetric and positive semidefinite");
+  }
+}
+
+}  // namespace
+}  // namespace sample_draws_cpp
+
+void require_laws(const SampleLoss& written, const LossArrays& arrays,
+                  const std::vector<std::vector<double>>& parameters) {
   for (const Draw& draw : arrays.draws) {
+    if (draw.covariance) sample_draws_cpp::require_covariance(written, draw, arrays, parameters);
     if (!draw.probabilities) continue;
     const std::string entry = "draw " + draw.name();
     // A batch of the values of the draws that it depends on, one after the other.

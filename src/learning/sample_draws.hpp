@@ -51,9 +51,10 @@ struct StoredSamples {
 };
 StoredSamples stored_samples(const DrawSampler& sampler, Index count, std::uint64_t seed);
 
-/// Probabilities have to sum to 1 to 1e-9, for all values of the draws that they depend on. Throws InputError naming
-/// the draw. Not checked are those that depend on draws of more than 1e6 values.
-void require_probabilities(const SampleLoss& written, const LossArrays& arrays,
-                           const std::vector<std::vector<double>>& parameters);
+/// Probabilities have to sum to 1 to 1e-9, for all values of the draws that they depend on, and covariances be
+/// positive semidefinite. Throws InputError naming the draw. Not checked are probabilities that depend on draws of more
+/// than 1e6 values, and covariances that depend on draws.
+void require_laws(const SampleLoss& written, const LossArrays& arrays,
+                  const std::vector<std::vector<double>>& parameters);
 
 }  // namespace popgrad::learning

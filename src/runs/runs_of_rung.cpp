@@ -49,11 +49,17 @@ std::vector<Trajectory<double>> runs_of_walk(const Model& model, const RungInfo&
   const std::uint32_t first = request.first_run;
   const std::uint32_t count = request.runs;
   request.runs = 1;
+  Walker walker = walker_of(model, info, parameters, request.seed, request, choices);
   for (std::uint32_t run = 0; run < count; ++run) {
     WalkRequest own = request;
     own.first_run = first + run;
-    const Walker walker =
-        walker_of(model, info, parameters, request.seed + own.first_run, own, choices);
+    // Only the start is of the run; what else the seed draws, such as fixed arrays, is the same for all.
+    Walker drawn = walker_of(model, info, parameters, request.seed + own.first_run, own, choices);
+    if (drawn.prediction) {
+      walker = std::move(drawn);
+    } else {
+      walker.rung.initial = std::move(drawn.rung.initial);
+    }
     runs.push_back(produce_walks(walker, own, {}, [&](double part) {
                      return report((run + part) / count);
                    }).front());

@@ -43,6 +43,8 @@ void add_parts(std::string& text, const LossArrays& arrays,
   const std::vector<formulas::Array> parts = arrays.parts();
   for (std::size_t k = 0; k < parts.size(); ++k)
     text += fmt::format("  {:<62} {}\n", text_of(parts[k]), expected.ways[k]);
+  if (!expected.observables.ways.empty()) text += "\nexpectations of observables\n";
+  for (const std::string& way : expected.observables.ways) text += fmt::format("  {}\n", way);
 }
 
 // Seconds of an evaluation of the field at the start.

@@ -126,7 +126,7 @@ Value nested(std::span<const double> numbers, std::span<const formulas::Dimensio
 
 // Numbers of a formula that calls laws.
 Value drawn(const Instance& instance, const AskedFormula& asked) {
-  const learning::LossArrays arrays(instance.loss, instance.given, {asked});
+  const learning::LossArrays arrays(instance.loss, instance.given, {asked}, instance.seed);
   const formulas::Array& array = arrays.asked[0].value();
   const auto values = learning::parameter_values<double>(arrays);
   const Vector<double> numbers = learning::LossFlow<double>::drawn_start(
@@ -341,7 +341,7 @@ ExaminedInstance examined(const Sheet& sheet, const Instance& instance) {
       sets_start = true;
     } else if (const LossParameter* own = find(instance.loss.parameters, set.name)) {
       const learning::LossArrays arrays(instance.loss, instance.given,
-                                        {{.entry = set.name, .formula = set.name}});
+                                        {{.entry = set.name, .formula = set.name}}, instance.seed);
       const auto values = learning::parameter_values<double>(arrays);
       made.parameters[own->name] =
           nested(learning::evaluated(*arrays.asked[0], arrays, values), arrays.asked[0]->shape());

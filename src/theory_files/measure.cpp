@@ -445,7 +445,7 @@ template <class T>
 struct StateFormulas<T>::Parts {
   Parts(const Instance& instance, const std::string& rung,
         const std::vector<learning::AskedFormula>& asked)
-      : arrays(instance.loss, instance.given, asked),
+      : arrays(instance.loss, instance.given, asked, instance.seed),
         parameters(learning::parameter_values<T>(arrays)),
         step(instance.loss.step) {
     using learning::OwnArrays;

@@ -21,7 +21,7 @@ namespace {
 using Kind = TomlNode::Kind;
 
 // Sections that no command reads yet.
-const std::vector<std::string> later_sections{"figure", "law"};
+const std::vector<std::string> later_sections{"figure"};
 
 class FileReader : private EntryReader {
  public:
@@ -46,6 +46,7 @@ class FileReader : private EntryReader {
     add_formulas(root, "constants", "constant", made_.loss.constants);
     add_formulas(root, "fixed", "fixed", made_.loss.fixed);
     add_formulas(root, "draw", "draw", made_.loss.draws);
+    each(root, "law", [&](const TomlNode& e, const std::string& at) { add_law(e, at); });
     each(root, "state", [&](const TomlNode& e, const std::string& at) {
       made_.loss.states.push_back(state(e, at, "state " + e.key));
     });
@@ -236,6 +237,14 @@ class FileReader : private EntryReader {
     }
   }
 
+  // "" is the shape of a number.
+  std::string shape_in(const TomlNode& node, const std::string& entry) const {
+    const std::string shape = text(node, "shape", entry);
+    return node.find("shape") != nullptr && shape.find_first_not_of(' ') == std::string::npos
+               ? "()"
+               : shape;
+  }
+
   void add_parameter(const TomlNode& node, const std::string& entry) {
     LossParameter p{.name = node.key};
     const std::string learned = "parameter " + node.key;
@@ -244,7 +253,7 @@ class FileReader : private EntryReader {
       check_keys(node, entry, {"value", "data", "array", "shape", "meaning", "require"});
       value = node.find("value");
       p.meaning = text(node, "meaning", entry);
-      p.shape = text(node, "shape", entry);
+      p.shape = shape_in(node, entry);
       if (const TomlNode* file = node.find("data")) {
         if (value != nullptr) refuse(*file, entry, "has a value and data; leave one out");
         p.value = data(*file, node, entry);
@@ -256,8 +265,9 @@ class FileReader : private EntryReader {
         const std::string rule = text(node, "require", entry);
         if (const std::optional<Range> range = range_of(rule, {})) {
           p.range = *range;
-        } else if (rule == "positive_definite") {
+        } else if (rule == "positive_definite" || rule.find_first_of("<>=") != std::string::npos) {
           p.require = rule;
+          made_.places.insert_or_assign(learned + " require", PlacedFormula{entry, *require});
         } else {
           refuse(*require, entry,
                  "must be \"positive_definite\" or a bound such as \"> 0\" or \">= 0 and <= 1\"");
@@ -311,6 +321,17 @@ class FileReader : private EntryReader {
     return formula(*own, entry, learned);
   }
 
+  void add_law(const TomlNode& node, const std::string& entry) {
+    require_kind(node, entry, Kind::table);
+    LossLaw law{.name = node.key};
+    made_.places.insert_or_assign("law " + node.key, PlacedFormula{entry, node});
+    for (const TomlNode& e : node.parts) {
+      law.draws.push_back({e.key, formula(e, fmt::format("{}.{}", entry, e.key),
+                                          fmt::format("law {} {}", node.key, e.key))});
+    }
+    made_.loss.laws.push_back(std::move(law));
+  }
+
   void add_invariant(const TomlNode& node, const std::string& entry) {
     LossInvariant invariant{.name = node.key, .formula = {}};
     invariant.formula =
@@ -327,7 +348,7 @@ class FileReader : private EntryReader {
     }
     check_keys(node, entry, {"start", "shape", "meaning"});
     if (const TomlNode* start = node.find("start")) s.start = formula(*start, entry, learned);
-    s.shape = text(node, "shape", entry);
+    s.shape = shape_in(node, entry);
     made_.places.try_emplace(learned, PlacedFormula{entry, node});
     return s;
   }

@@ -21,6 +21,7 @@ namespace theory_of_file_cpp {
 namespace {
 
 bool needs_samples(const SampleLoss& loss) {
+  if (loss.loss.empty()) return false;
   learning::LossArrays arrays(loss, Parameters(loss.name));
   try {
     const learning::ExpectedLoss expected(arrays, loss);

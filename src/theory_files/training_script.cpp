@@ -194,7 +194,7 @@ class ScriptWriter {
         given_(given),
         library_(library),
         dialect_(dialect_of(library)),
-        arrays_(loss, given),
+        arrays_(loss, given, {}, seed),
         start_(loss, given, seed) {
     static const std::set<std::string, std::less<>> own{
         "torch",        "np",          "math",      "csv",    "argparse",  "itertools", "array",
@@ -376,8 +376,12 @@ def gradients(batch, drawn, *states):
     const learning::ExpectedLoss expected(arrays_, loss_);
     std::vector<formulas::NamedArray> outputs;
     if (!expected.sampled) outputs.push_back({"loss", expected.summed});
-    for (const learning::ObservableArray& o : arrays_.observables)
-      outputs.push_back({o.name, o.array});
+    for (const learning::ObservableArray& o : expected.observables.shown) {
+      const bool sampled = std::ranges::any_of(expected.observables.sampled, [&](const auto& s) {
+        return learning::reads(o.array, s.variable);
+      });
+      if (!sampled) outputs.push_back({o.name, o.array});
+    }
     if (outputs.empty()) {
       throw InputError(fmt::format(
           "{}: the expected loss is sampled, so that nothing is left to log; add observables",
@@ -496,10 +500,6 @@ import itertools
 
 std::string training_script(const SampleLoss& loss, const Parameters& given, std::uint64_t seed,
                             Library library) {
-  if (!loss.fixed.empty()) {
-    throw InputError(
-        fmt::format("{}: [fixed] is drawn by popgrad only and cannot be exported", loss.name));
-  }
   return training_script_cpp::ScriptWriter(loss, given, seed, library).script();
 }
 

@@ -79,6 +79,9 @@ TEST_CASE("formulas have NumPy's values", "[formulas]") {
   CHECK(values("where(x > 2, x, -x) + cumsum(x)") == Values{0, 1, 9});
   CHECK(values("prod(A, axis=(0, 1)) / prod(A)") == Values{1});
   CHECK(values("solve(diag(x), B)[2] * 3") == Values{7, 8, 9});
+  CHECK(values("diag(x[:1], 2, n)") == Values{values("x[0]")[0], 0, 0, 0, 0, 0});
+  CHECK(values("sum(A, axis=0, keepdims=1) - sum(A, axis=0)") == Values{0, 0, 0, 0});
+  CHECK(values("sum(A, keepdims=1)[0, 0] - sum(A)") == Values{0});
 }
 
 TEST_CASE("shapes follow the sizes, and axes of a named size do not stretch", "[formulas]") {

@@ -11,15 +11,15 @@
 ///
 /// The field is minus the expected gradient of the loss of one sample, times the rates of the states. Laws of
 /// draws, each call of which is a new variable:
-///   bernoulli(p, *shape)  categorical(p, *shape)  index(n, *shape)  normal(*shape, var=)  uniform(*shape)
-/// of which the first three are summed over all their values and the expectation over normal draws is a formula,
+///   bernoulli(p, *shape)  categorical(p, *shape)  index(n, *shape)  normal(*shape, var= | cov=)  uniform(*shape)
+/// in which cov is that of the last axis; starts and fixed arrays also call orthogonal(m, n), a uniformly drawn matrix with
+/// orthonormal rows or columns. The first three are summed over all their values and the expectation over normal draws is a formula,
 /// exactly on rationals, wherever a summand of the loss is a polynomial in its normal draws and reads no uniform ones;
-/// other summands need `samples`. The cost of a rung lists which summand is had how. Arguments of laws may depend on other draws, not on the states.
+/// other summands need `samples`. So are expectations in observables. The cost of a rung lists which summand is had how. Arguments of laws may depend on other draws, not on the states.
 /// Slopes of sign, comparisons, argmax and stop_gradient are 0, so the expected gradient of a loss with these in
 /// the states need not be the gradient of the expected loss; `no_gradient` reports it.
 ///
-/// Entries refer to each other by name in any order. Indices count from 0. Not there: rates that depend on time,
-/// normals with a covariance (write A @ normal(d)).
+/// Entries refer to each other by name in any order. Indices count from 0. Not there: rates that depend on time.
 
 #include <memory>
 #include <string>
@@ -43,8 +43,10 @@ struct LossParameter {
   Value value = "0";       ///< a formula, a number, or lists of numbers, row after row
   std::string shape = {};  ///< such as "d, n"; empty: that of the value
   std::string meaning = {};
-  Range range = {};          ///< of every entry
-  std::string require = {};  ///< of the whole, "positive_definite"; refused in this version
+  Range range = {};  ///< of every entry
+  /// Of the whole: "positive_definite", or comparisons joined by "and" that hold for all entries, such as "a < b";
+  /// "< 1/n" is of the parameter itself.
+  std::string require = {};
 };
 
 struct NamedFormula {
@@ -60,9 +62,16 @@ struct LossState {
   std::string rate = "1";  ///< of parameters
 };
 
+/// Draws with other laws than those of the samples, by their names, for expectations in observables.
+struct LossLaw {
+  std::string name;
+  std::vector<NamedFormula> draws;
+};
+
 struct LossObservable {
   std::string name;
-  std::string formula;  ///< of states, parameters and `t`; expected(...) of what draws are in
+  /// Of states, parameters and `t`; expected(...), or expected(..., law='NAME'), of what draws are in.
+  std::string formula;
   std::string meaning = {};
   std::string range = "any number";
 };
@@ -109,10 +118,10 @@ struct SampleLoss {
   std::vector<LossSize> sizes = {};
   std::vector<LossParameter> parameters = {};
   std::vector<NamedFormula> constants = {};
-  /// Constants that call laws, which are drawn once by the seed: the same for all rungs and runs. Refused in this
-  /// version.
+  /// Constants that call laws, which are drawn once by the seed: the same for all rungs and runs.
   std::vector<NamedFormula> fixed = {};
   std::vector<NamedFormula> draws = {};
+  std::vector<LossLaw> laws = {};
   std::vector<LossState> states = {};
   /// Steps, of which `loss` is the loss. Without these the model has only rungs of its own, the first `of` nothing.
   std::vector<NamedFormula> loss = {};
