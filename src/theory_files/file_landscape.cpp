@@ -86,7 +86,7 @@ std::vector<Array> lifted(const Plane& plane, const LossArrays& arrays,
 
 // The states of the loss as formulas of the two numbers and of `left`, states that are not set.
 struct PlaneArrays {
-  PlaneArrays(const Plane& plane, const Parameters& p) : arrays(plane.loss, p) {
+  PlaneArrays(const Plane& plane, const Parameters& p) : arrays(plane.loss, p, {}, 1) {
     const FileLandscape& written = plane.written;
     const auto own = std::ranges::find(arrays.own, written.rung, &learning::OwnArrays::name);
     const auto add = [&](const std::string& name, const Array& state, const Array& start) {
@@ -238,7 +238,7 @@ std::vector<double> grid_of(const Plane& plane, const Parameters& p, const std::
 class WholeCurvature {
  public:
   WholeCurvature(const Plane& plane, const Parameters& p)
-      : arrays_(plane.as_written, p),
+      : arrays_(plane.as_written, p, {}, 1),
         flow_(learning::loss_instance(plane.as_written, p, 1)),
         dimension_(flow_.dimension()) {
     const learning::ExpectedLoss expected(arrays_, plane.as_written);
@@ -466,7 +466,7 @@ class NearestPoint {
 WholeLoss whole_loss(const SampleLoss& written, const Parameters& p, std::uint64_t seed) {
   auto flow = std::make_shared<LossFlow<double>>(learning::loss_instance(written, p, seed));
   WholeLoss whole;
-  const LossArrays arrays(written, p);
+  const LossArrays arrays(written, p, {}, seed);
   Index begin = 0;
   for (const learning::StateArray& s : arrays.states) {
     // Rows of ours are columns there: a direction has the length of each row.
@@ -520,7 +520,7 @@ LossLandscape landscape_of(const TheoryFile& file, const FileLandscape& written)
     loss.grid = [plane, p](const std::vector<double>& xs, const std::vector<double>& ys, int jobs) {
       return grid_of(*plane, p, xs, ys, jobs);
     };
-    LossArrays arrays(plane->as_written, p);
+    LossArrays arrays(plane->as_written, p, {}, 1);
     if (!learning::ExpectedLoss(arrays, plane->as_written).sampled &&
         arrays.no_gradient().empty()) {
       loss.critical = [plane, p](const LandscapeBox& box) {
