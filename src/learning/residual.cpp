@@ -522,6 +522,7 @@ class Examiner {
                         drawn.largest->component, drawn.largest->place, drawn.largest->value);
       } else {
         refute(own.largest ? *own.largest : *drawn.largest, residual);
+        residual.how = points_text(own.largest ? own : drawn);
       }
     }
     return residual;

@@ -56,7 +56,6 @@ EvidenceKind kind_of(const Residual& residual) {
     case Outcome::proved:
       return EvidenceKind::symbolic;
     case Outcome::refuted:
-      return EvidenceKind::exact;
     case Outcome::zero_at_points:
       return residual.how.find("rational") != std::string::npos ? EvidenceKind::exact
                                                                 : EvidenceKind::numerical;
@@ -131,6 +130,8 @@ void choose_mutants(Sheet& sheet, const Residual& law) {
       const learning::LawMutant& mutant = sheet.mutated.mutants[k];
       if (found[k].is_zero()) {
         unlike.push_back(mutant.what + " (equal)");
+      } else if (found[k].outcome == Outcome::not_examined) {
+        unlike.push_back(mutant.what + " (not defined)");
       } else {
         kept.push_back(mutant);
       }

@@ -60,8 +60,8 @@ TEST_CASE("the law that is derived for phase retrieval is printed", "[learning]"
   loss.loss[0].formula = "((J @ x)**2 - (B @ x)**2)**2 / 4";
   loss.rungs[0].map = {{"R", "J @ B"}, {"Q", "J @ J"}};
   CHECK(field_in_numpy(loss, {}, "overlaps") ==
-        std::vector<std::string>{"d_R = R * Q * -3 + B @ B * R * 3",
-                                 "d_Q = Q * Q * -6 + R * R * 4 + B @ B * Q * 2"});
+        std::vector<std::string>{"d_R = -3 * (R * Q) + 3 * (B @ B * R)",
+                                 "d_Q = -6 * (Q * Q) + 4 * (R * R) + 2 * (B @ B * Q)"});
 }
 
 TEST_CASE("a law that does not close is refused", "[learning]") {
