@@ -249,24 +249,6 @@ std::vector<bool> needed_for(const std::vector<Array>& outputs) {
   return needed;
 }
 
-Array replaced(const Array& formula, const std::map<std::size_t, Array>& by) {
-  if (by.empty()) return formula;
-  Graph& graph = *formula.graph;
-  const std::vector<bool> needed = needed_for({formula});
-  std::vector<std::size_t> made(needed.size());
-  for (std::size_t k = 0; k < needed.size(); ++k) {
-    made[k] = k;
-    if (const auto found = by.find(k); found != by.end()) {
-      made[k] = found->second.place;
-    } else if (needed[k]) {
-      GraphNode node = graph.node(k);
-      for (std::size_t& input : node.inputs) input = made[input];
-      if (node.inputs != graph.node(k).inputs) made[k] = graph.add(std::move(node)).place;
-    }
-  }
-  return {&graph, made[formula.place]};
-}
-
 Index whole_number(const Array& a) {
   const Rational value = a.node().type == Type::real ? Rational(1, 2) : known_value(a);
   if (denominator(value) != 1 || abs(value) > most_extent) {

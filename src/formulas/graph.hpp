@@ -149,9 +149,6 @@ Array of_square_matrix(std::string_view operation, const Array& a);
 /// By place in the graph, up to the last of these arrays: what they are computed from, with themselves.
 std::vector<bool> needed_for(const std::vector<Array>& outputs);
 
-/// The formula with these nodes, by place, replaced by arrays of the same shape and type.
-Array replaced(const Array& formula, const std::map<std::size_t, Array>& by);
-
 /// A constant whole number, sizes included. Throws InputError on anything else.
 Index whole_number(const Array& a);
 /// 0 at any size.

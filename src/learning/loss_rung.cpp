@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <stdexcept>
 
 #include "formulas/gradient.hpp"
+#include "formulas/rebuild.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/scalars/dual.hpp"
 #include "popgrad/scalars/rational.hpp"
@@ -66,7 +66,7 @@ ExpectedObservables::ExpectedObservables(const std::vector<ObservableArray>& obs
                                          LossArrays& arrays, const SampleLoss& written,
                                          const ExpectedParts* known)
     : shown(observables) {
-  std::map<std::size_t, Array> values;
+  std::vector<Array> nodes, values;
   for (const ExpectedCall& call : arrays.expectations) {
     const bool is_read =
         std::any_of(observables.begin(), observables.end(),
@@ -85,9 +85,11 @@ ExpectedObservables::ExpectedObservables(const std::vector<ObservableArray>& obs
       sampled.push_back({rest, *parts.sampled, parts.draws});
       value = broadcast(parts.summed + rest, call.variable.shape());
     }
-    values.emplace(call.variable.place, value);
+    nodes.push_back(call.variable);
+    values.push_back(value);
   }
-  for (ObservableArray& o : shown) o.array = formulas::replaced(o.array, values);
+  for (ObservableArray& o : shown)
+    o.array = formulas::substituted({o.array}, nodes, values).front();
 }
 
 ExpectedLoss::ExpectedLoss(LossArrays& arrays, const SampleLoss& written)

@@ -701,7 +701,8 @@ Statement statement_of(const TheoryFile& file, const StatementText& text) {
     std::vector<Mistake> by_program = mistakes_by_program(*sheet);
     equals = remove_equals(*sheet, by_program);
     if (by_program.empty() && text.predict.kind == Kind::formula) {
-      Mistake larger{.name = "predict: a tenth more", .what = "by program", .predict = text.predict};
+      Mistake larger{
+          .name = "predict: a tenth more", .what = "by program", .predict = text.predict};
       larger.predict->formula = fmt::format("1.1 * ({})", text.predict.formula);
       by_program.push_back(std::move(larger));
     }

@@ -449,11 +449,19 @@ struct StateFormulas<T>::Parts {
         parameters(learning::parameter_values<T>(arrays)),
         step(instance.loss.step) {
     using learning::OwnArrays;
+    std::vector<learning::ObservableArray> written;
+    for (std::size_t k = 0; k < asked.size(); ++k) {
+      if (arrays.asked[k]) written.push_back({asked[k].entry, *arrays.asked[k]});
+    }
+    const learning::ExpectedObservables expected(written, arrays, instance.loss, nullptr);
+    if (!expected.sampled.empty())
+      throw Failure(
+          "an expectation is a mean over samples, whose error no statement takes into "
+          "account in this version");
     std::vector<formulas::Array> outputs;
-    for (const auto& formula : arrays.asked) {
-      if (!formula) continue;
-      outputs.push_back(*formula);
-      count += formulas::entries(formula->shape());
+    for (const learning::ObservableArray& formula : expected.shown) {
+      outputs.push_back(formula.array);
+      count += formulas::entries(formula.array.shape());
     }
     evaluator.emplace(learning::prepared(outputs, arrays, parameters));
     const auto any_reads = [&](const std::vector<formulas::Array>& states) {
