@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -57,8 +58,15 @@ SampleLoss with_coordinates(const TheoryFile& file, const FileLandscape& written
   loss.invariants.clear();
   for (const FileLandscape::Axis& axis : written.axes)
     loss.parameters.push_back({.name = axis.name, .value = axis.low});
+  // Rungs that it does not read may have states of the names of the coordinates.
+  std::set<std::string> read;
+  for (const LossRung* own = own_rung_of(loss, written); own != nullptr;) {
+    read.insert(own->name);
+    const auto finer = std::ranges::find(loss.rungs, own->of, &LossRung::name);
+    own = finer == loss.rungs.end() ? nullptr : &*finer;
+  }
+  std::erase_if(loss.rungs, [&](const LossRung& rung) { return !read.contains(rung.name); });
   const LossRung* const own = own_rung_of(loss, written);
-  if (own == nullptr) loss.rungs.clear();
   std::vector<LossState>& states =
       own == nullptr ? loss.states
                      : loss.rungs[static_cast<std::size_t>(own - loss.rungs.data())].states;

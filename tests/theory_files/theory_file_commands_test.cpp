@@ -128,7 +128,7 @@ TEST_CASE("theory files: what no command can do with one is said in a line",
   const std::vector<std::pair<std::string, std::string>> cases{
       {"run " + none + " flow", "cannot be read"},
       {"run " + folder.file("a.py") + " flow", "no Python is run; write the theory as a .toml"},
-      {"verify " + example("regression"), "takes no theory file"},
+      {"verify " + example("regression"), "has no section [statement.NAME]"},
       {"landscape -q " + example("edge"), "has no section [landscape.NAME]"},
       {"landscape " + example("regression"), "no certified minimum; give --at, --grid or --plot"},
       {"run " + taken + " flow", "runs is an option of popgrad; give it another name"},

@@ -290,6 +290,7 @@ TEST_CASE("theory files: the schema for editors has the keys that the reader has
     }
     if (!described.contains("additionalProperties")) continue;
     const nlohmann::json& entry = described.at("additionalProperties");
+    if (!entry.is_object()) continue;
     for (const nlohmann::json& kind : entry.value("anyOf", nlohmann::json::array({entry}))) {
       if (!kind.contains("properties")) continue;
       ++tables;
