@@ -281,6 +281,32 @@ TEST_CASE("file statements: mistakes are refused at their places", "[theory_file
   }
 }
 
+TEST_CASE("file statements: a file may have those of a theory of another file",
+          "[theory_files][statements][cli]") {
+  using namespace command_line;
+  const Folder folder;
+  const std::string theory = folder.file("modes.toml", modes + "[statement.own]\n" +
+                                                           "measure = { limit = \"u\" }\n"
+                                                           "predict = \"s\"\n");
+  const std::string head = "theory = { of = \"modes.toml\" }\n";
+  const std::string about =
+      folder.file("about.toml", head +
+                                    "[statement.mine]\nmeasure = { limit = \"sum(u) + 1\" }\n"
+                                    "predict = \"total\"\n");
+  const Answer held = run_popgrad("verify " + about + " -q");
+  CHECK(held.status == 0);
+  CHECK(held.out.find("modes.mine") != std::string::npos);
+  CHECK(held.out.find("modes.own") == std::string::npos);
+  const std::string wrong = folder.file(
+      "wrong.toml", head + "[statement.mine]\nmeasure = { limit = \"q\" }\npredict = 1\n");
+  CHECK(run_popgrad("verify " + wrong)
+            .out.find("wrong.toml:3:22: statement.mine.measure.limit: unknown name q") !=
+        std::string::npos);
+  const std::string other = folder.file("other.toml", "theory = { of = \"../modes.toml\" }\n");
+  CHECK(run_popgrad("verify " + other).out.find("must be the name of a .toml in the folder") !=
+        std::string::npos);
+}
+
 TEST_CASE("file statements: commands that take statements take a file",
           "[theory_files][statements][cli]") {
   using namespace command_line;
