@@ -7,8 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "formulas/print.hpp"
-#include "formulas/syntax.hpp"
+#include "formulas/edit.hpp"
 #include "learning/loss_arrays.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/rungs/parameters.hpp"
@@ -16,36 +15,6 @@
 namespace popgrad::learning {
 namespace law_mutants_cpp {
 namespace {
-
-using formulas::syntax::Kind;
-using formulas::syntax::Node;
-using formulas::syntax::Tree;
-
-enum class Role { value, exponent, index, shape };
-
-// Of numbers: what they stand for in the whole.
-std::vector<Role> roles_of(const Tree& tree) {
-  std::vector<Role> roles(tree.nodes.size(), Role::value);
-  for (std::size_t k = tree.nodes.size(); k-- > 0;) {
-    const Node& node = tree.nodes[k];
-    for (std::size_t i = 0; i < node.parts.size(); ++i) {
-      if (node.parts[i] == formulas::syntax::absent) continue;
-      Role& role = roles[node.parts[i]];
-      role = roles[k];
-      if (node.kind == Kind::binary && node.text == "**" && i == 1) role = Role::exponent;
-      if (node.kind == Kind::subscript && i > 0) role = Role::index;
-      if (node.kind == Kind::call && i + node.keywords.size() >= node.parts.size())
-        role = Role::shape;
-    }
-  }
-  return roles;
-}
-
-bool is_whole(const std::string& number) {
-  constexpr std::size_t most_digits = 15;
-  return number.size() <= most_digits &&
-         number.find_first_not_of("0123456789") == std::string::npos;
-}
 
 // Formulas of a law, which a mistake changes.
 std::vector<NamedFormula>& law_of(LossRung& rung, bool closed) {
@@ -57,35 +26,9 @@ std::vector<NamedFormula>& law_of(LossRung& rung, bool closed) {
 }  // namespace
 }  // namespace law_mutants_cpp
 
-std::vector<MutatedFormula> mutated_formulas(const std::string& formula) {
-  using namespace law_mutants_cpp;
-  const Tree tree = formulas::syntax::parse(formula);
-  const std::vector<Role> roles = roles_of(tree);
-  std::vector<MutatedFormula> made;
-  for (std::size_t k = 0; k < tree.nodes.size(); ++k) {
-    Tree other = tree;
-    Node& node = other.nodes[k];
-    std::string kind;
-    if (node.kind == Kind::binary && (node.text == "+" || node.text == "-")) {
-      node.text = node.text == "+" ? "-" : "+";
-      kind = "sign";
-    } else if (node.kind == Kind::unary && node.text == "-") {
-      node.text = "+";
-      kind = "sign";
-    } else if (node.kind == Kind::number && roles[k] != Role::shape) {
-      const bool whole = is_whole(node.text);
-      if (!whole && roles[k] == Role::index) continue;
-      node.text = whole ? std::to_string(std::stol(node.text) + 1)
-                        : fmt::format("{:.12g}", std::stod(node.text) * 1.1);
-      kind = roles[k] == Role::exponent ? "exponent"
-             : roles[k] == Role::index  ? "index"
-                                        : "constant";
-    } else {
-      continue;
-    }
-    made.push_back({kind, formulas::syntax::to_numpy(other)});
-  }
-  made.push_back({"factor", fmt::format("11 / 10 * ({})", formula)});
+std::vector<formulas::Mutant> mutated_formulas(const std::string& formula) {
+  std::vector<formulas::Mutant> made = formulas::mutants_of(formula);
+  made.push_back({"factor", "factor 11 / 10", fmt::format("11 / 10 * ({})", formula)});
   return made;
 }
 
@@ -94,7 +37,7 @@ MutatedLoss mutated_loss(const SampleLoss& loss, const std::string& subject, std
   MutatedLoss made{.loss = loss, .mutants = {}, .refused = {}};
   made.loss.invariants.clear();
   struct Candidate {
-    MutatedFormula formula;
+    formulas::Mutant formula;
     std::string entry;  // of its left side
     std::size_t law;    // place of the formula in its law
   };
@@ -110,11 +53,11 @@ MutatedLoss mutated_loss(const SampleLoss& loss, const std::string& subject, std
     LossRung own = *rung;
     const std::vector<NamedFormula>& law = law_of(own, is_closed);
     for (std::size_t k = 0; k < law.size(); ++k) {
-      for (MutatedFormula& formula : mutated_formulas(law[k].formula))
+      for (formulas::Mutant& formula : mutated_formulas(law[k].formula))
         candidates.push_back({std::move(formula), law[k].name, k});
     }
   } else if (invariant != loss.invariants.end()) {
-    for (MutatedFormula& formula : mutated_formulas(invariant->formula))
+    for (formulas::Mutant& formula : mutated_formulas(invariant->formula))
       candidates.push_back({std::move(formula), invariant->name, 0});
     candidates.pop_back();  // a multiple is an invariant, too
   } else {

@@ -4,18 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "formulas/edit.hpp"
 #include "popgrad/learning/sample_loss.hpp"
 
 namespace popgrad::learning {
 
-/// A formula with one mistake.
-struct MutatedFormula {
-  std::string kind;  ///< sign, constant, exponent, index, factor
-  std::string formula;
-};
-
-/// All of a formula, of which the last is 11/10 of it. Throws FormulaError.
-std::vector<MutatedFormula> mutated_formulas(const std::string& formula);
+/// Mistakes in a formula (formulas/edit.hpp), of which the last is 11/10 of it. Throws FormulaError.
+std::vector<formulas::Mutant> mutated_formulas(const std::string& formula);
 
 /// A law, lift, closed form or invariant with one mistake, under a name of its own.
 struct LawMutant {

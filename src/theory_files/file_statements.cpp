@@ -16,6 +16,7 @@
 #include <string_view>
 #include <utility>
 
+#include "formulas/edit.hpp"
 #include "learning/entry_error.hpp"
 #include "learning/loss_rung.hpp"
 #include "popgrad/base/failure.hpp"
@@ -24,12 +25,19 @@
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/scalars/real.hpp"
 #include "scalars/number_text.hpp"
-#include "theory_files/formula_edit.hpp"
 #include "theory_files/measure.hpp"
 
 namespace popgrad::theory_files {
 namespace file_statements_cpp {
 namespace {
+
+using formulas::comparison_in;
+using formulas::ComparisonText;
+using formulas::Mutant;
+using formulas::mutants_of;
+using formulas::names_in;
+using formulas::with_names;
+using formulas::with_replaced;
 
 using learning::AskedFormula;
 using learning::EntryError;

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "formulas/edit.hpp"
 #include "learning/each_sample.hpp"
 #include "learning/entry_error.hpp"
 #include "learning/loss_rung.hpp"
@@ -23,11 +24,13 @@
 #include "popgrad/rungs/given_start.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/solving/solve.hpp"
-#include "theory_files/formula_edit.hpp"
 
 namespace popgrad::theory_files {
 namespace measure_cpp {
 namespace {
+
+using formulas::comparison_in;
+using formulas::ComparisonText;
 
 using formulas::Array;
 using learning::AskedFormula;

@@ -226,12 +226,12 @@ TEST_CASE("mistakes made by program in a law are refuted", "[learning]") {
     CHECK(found.outcome == Outcome::refuted);
   }
   CHECK(learning::mutated_loss(edge(), "rung.pair", 5).mutants.size() == 5);
-  const std::vector<learning::MutatedFormula> formulas =
-      learning::mutated_formulas("-x[0]**2 + sum(W, axis=1)[1] * 0.5");
   std::vector<std::string> kinds;
-  for (const learning::MutatedFormula& formula : formulas) kinds.push_back(formula.kind);
-  CHECK(kinds == std::vector<std::string>{"index", "exponent", "sign", "index", "constant", "sign",
-                                          "factor"});
+  for (const formulas::Mutant& mutant :
+       learning::mutated_formulas("-x[0]**2 + sum(W, axis=1)[1] * 0.5"))
+    kinds.push_back(mutant.kind);
+  CHECK(kinds == std::vector<std::string>{"index", "exponent", "sign", "index", "index", "constant",
+                                          "sign", "factor"});
 }
 
 }  // namespace

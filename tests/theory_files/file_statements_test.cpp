@@ -9,16 +9,20 @@
 #include <vector>
 
 #include "commands/shell.hpp"
+#include "formulas/edit.hpp"
 #include "places.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/evidence/falsify.hpp"
-#include "theory_files/formula_edit.hpp"
 
 namespace file_statements_test {
 namespace {
 
 using namespace popgrad;
 using namespace popgrad::theory_files;
+using formulas::comparison_in;
+using formulas::Mutant;
+using formulas::mutants_of;
+using formulas::with_replaced;
 
 // Entries of a product of two vectors, each of which is learned by itself.
 const std::string modes = R"toml(theory = { name = "modes", paper = "derived here" }

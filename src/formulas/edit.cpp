@@ -1,4 +1,4 @@
-#include "theory_files/formula_edit.hpp"
+#include "formulas/edit.hpp"
 
 #include <fmt/format.h>
 
@@ -10,16 +10,16 @@
 #include "popgrad/scalars/rational.hpp"
 #include "popgrad/scalars/scalar.hpp"
 
-namespace popgrad::theory_files {
-namespace formula_edit_cpp {
+namespace popgrad::formulas {
+namespace edit_cpp {
 namespace {
 
-using formulas::syntax::absent;
-using formulas::syntax::Kind;
-using formulas::syntax::Node;
-using formulas::syntax::parse;
-using formulas::syntax::to_numpy;
-using formulas::syntax::Tree;
+using syntax::absent;
+using syntax::Kind;
+using syntax::Node;
+using syntax::parse;
+using syntax::to_numpy;
+using syntax::Tree;
 
 // What stands in place of a node; nothing: the node with its parts copied.
 using Instead = std::function<std::optional<Tree>(std::size_t node)>;
@@ -79,6 +79,9 @@ class Mistakes {
   explicit Mistakes(const Tree& tree) : tree_(tree), roles_(tree.nodes.size(), Role::plain) {
     for (const Node& node : tree.nodes) {
       if (node.kind == Kind::binary && node.text == "**") roles_[node.parts[1]] = Role::exponent;
+      // Keywords such as axis shape a formula.
+      for (std::size_t k = 0; k < node.keywords.size(); ++k)
+        roles_[node.parts[node.parts.size() - 1 - k]] = Role::shape;
       if (node.kind != Kind::subscript) continue;
       for (std::size_t k = 1; k < node.parts.size(); ++k) mark_index(node.parts[k]);
     }
@@ -90,7 +93,7 @@ class Mistakes {
   }
 
  private:
-  enum class Role { plain, exponent, index };
+  enum class Role { plain, exponent, index, shape };
 
   void mark_index(std::size_t k) {
     if (k == absent) return;
@@ -102,7 +105,7 @@ class Mistakes {
 
   void add(std::size_t k) {
     const Node& node = tree_.nodes[k];
-    if (node.kind == Kind::number) {
+    if (node.kind == Kind::number && roles_[k] != Role::shape) {
       add_number(k);
     } else if (node.kind == Kind::binary && (node.text == "+" || node.text == "-")) {
       Node other = node;
@@ -162,8 +165,9 @@ class Mistakes {
     const Tree made = edited(tree_, tree_.nodes.size() - 1, [&](std::size_t at) {
       return at == k ? std::optional(other) : std::nullopt;
     });
-    const formulas::Place place = tree_.nodes[k].place;
-    made_.push_back({place.line > 1
+    const Place place = tree_.nodes[k].place;
+    made_.push_back({what.substr(0, what.find(' ')),
+                     place.line > 1
                          ? fmt::format("{} at line {}, column {}", what, place.line, place.column)
                          : fmt::format("{} at column {}", what, place.column),
                      to_numpy(made)});
@@ -175,11 +179,11 @@ class Mistakes {
 };
 
 }  // namespace
-}  // namespace formula_edit_cpp
+}  // namespace edit_cpp
 
 std::optional<std::string> with_replaced(const std::string& formula, const std::string& part,
                                          const std::string& by) {
-  using namespace formula_edit_cpp;
+  using namespace edit_cpp;
   const Tree whole = parse(formula), pattern = parse(part), other = parse(by);
   bool found = false;
   const Tree made =
@@ -193,7 +197,7 @@ std::optional<std::string> with_replaced(const std::string& formula, const std::
 
 std::string with_names(const std::string& formula,
                        const std::map<std::string, std::string>& formulas) {
-  using namespace formula_edit_cpp;
+  using namespace edit_cpp;
   const Tree whole = parse(formula);
   return to_numpy(edited(whole, whole.nodes.size() - 1, [&](std::size_t at) -> std::optional<Tree> {
     const Node& node = whole.nodes[at];
@@ -204,7 +208,7 @@ std::string with_names(const std::string& formula,
 }
 
 std::set<std::string> names_in(const std::string& formula) {
-  using namespace formula_edit_cpp;
+  using namespace edit_cpp;
   std::set<std::string> names;
   for (const Node& node : parse(formula).nodes) {
     if (node.kind == Kind::name) names.insert(node.text);
@@ -213,7 +217,7 @@ std::set<std::string> names_in(const std::string& formula) {
 }
 
 std::optional<ComparisonText> comparison_in(const std::string& formula) {
-  using namespace formula_edit_cpp;
+  using namespace edit_cpp;
   const Tree tree = parse(formula);
   const Node& root = tree.root();
   if (root.kind != Kind::binary) return {};
@@ -229,9 +233,9 @@ std::optional<ComparisonText> comparison_in(const std::string& formula) {
 }
 
 std::vector<Mutant> mutants_of(const std::string& formula) {
-  using namespace formula_edit_cpp;
+  using namespace edit_cpp;
   const Tree tree = parse(formula);
   return Mistakes(tree).all();
 }
 
-}  // namespace popgrad::theory_files
+}  // namespace popgrad::formulas

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace popgrad::theory_files {
+namespace popgrad::formulas {
 
 /// Every part that is written as `part` replaced by `by`; nothing where there is none. Throws FormulaError.
 std::optional<std::string> with_replaced(const std::string& formula, const std::string& part,
@@ -29,6 +29,7 @@ std::optional<ComparisonText> comparison_in(const std::string& formula);
 
 /// One small mistake in a formula.
 struct Mutant {
+  std::string kind;  ///< constant, sign, exponent, index
   std::string what;  ///< "constant 2 -> 2.2 at column 7"
   std::string formula;
 };
@@ -36,4 +37,4 @@ struct Mutant {
 /// before one; every exponent, larger by 1, a square root as a cube root; every index, larger or smaller by 1.
 std::vector<Mutant> mutants_of(const std::string& formula);
 
-}  // namespace popgrad::theory_files
+}  // namespace popgrad::formulas
