@@ -7,7 +7,7 @@ file(GLOB formula_readers CONFIGURE_DEPENDS src/formulas/*.cpp)
 list(FILTER formula_readers EXCLUDE REGEX "evaluate_(dual|rational|real)|batch")
 add_executable(popgrad_fuzz tests/fuzz/readers.cpp src/base/error.cpp src/base/json.cpp src/base/number_field.cpp
   src/scalars/number_text.cpp src/rungs/parameters.cpp src/base/record.cpp src/scalars/scalar_double.cpp src/scalars/scalar_rational.cpp src/scalars/scalar_real.cpp
-  src/scalars/scalar_interval.cpp src/scalars/scalar_expression.cpp src/scalars/expression_text.cpp src/scalars/latex_name.cpp
+  src/scalars/scalar_interval.cpp src/scalars/scalar_expression.cpp src/scalars/expression_text.cpp src/scalars/latex_name.cpp src/scalars/linear_algebra.cpp
   src/io/atomic_file.cpp src/io/config_file.cpp src/io/toml_tree.cpp src/io/event_file.cpp src/base/file_bytes.cpp src/io/fingerprint.cpp
   src/io/input_files.cpp src/io/npz.cpp src/io/recorded_run.cpp src/judging/recorded_run.cpp src/io/row_formula.cpp src/io/table.cpp src/theory_files/entry_reader.cpp src/theory_files/statement_text.cpp src/theory_files/theory_file.cpp
   src/base/memory.cpp src/base/stop.cpp ${formula_readers} ${theory_readers})
