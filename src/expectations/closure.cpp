@@ -19,15 +19,7 @@ namespace popgrad::expectations {
 namespace closure_cpp {
 namespace {
 
-std::vector<Array> variables_of(const std::vector<Array>& formulas) {
-  std::vector<Array> found;
-  const std::vector<bool> needed = formulas::needed_for(formulas);
-  for (std::size_t k = 0; k < needed.size(); ++k) {
-    const Array array{formulas.front().graph, k};
-    if (needed[k] && array.is("variable")) found.push_back(array);
-  }
-  return found;
-}
+using formulas::variables_of;
 
 bool contains(const auto& all, const auto& one) {
   return std::find(all.begin(), all.end(), one) != all.end();

@@ -44,6 +44,16 @@ std::vector<Array> rebuilt(const std::vector<Array>& formulas, const Replacing& 
   return results;
 }
 
+std::vector<Array> variables_of(const std::vector<Array>& formulas) {
+  std::vector<Array> found;
+  const std::vector<bool> needed = needed_for(formulas);
+  for (std::size_t k = 0; k < needed.size(); ++k) {
+    const Array array{formulas.front().graph, k};
+    if (needed[k] && array.is("variable")) found.push_back(array);
+  }
+  return found;
+}
+
 std::vector<Array> substituted(const std::vector<Array>& formulas,
                                const std::vector<Array>& variables,
                                const std::vector<Array>& replacements) {

@@ -20,6 +20,9 @@ Array same_operation(const Array& old, const std::vector<Array>& inputs);
 /// shapes of what they replace.
 std::vector<Array> rebuilt(const std::vector<Array>& formulas, const Replacing& replacing);
 
+/// Variables that formulas read.
+std::vector<Array> variables_of(const std::vector<Array>& formulas);
+
 /// The formulas with all of these nodes, such as variables, replaced at once by arrays of their shapes.
 std::vector<Array> substituted(const std::vector<Array>& formulas, const std::vector<Array>& nodes,
                                const std::vector<Array>& replacements);

@@ -246,6 +246,16 @@ Array expected(const Array& formula, const std::vector<Draw>& draws) {
   return mean;
 }
 
+FiniteDraws finite_draws(const std::vector<Draw>& draws) {
+  FiniteDraws made;
+  for (const Draw& draw : draws) {
+    if (!draw.is_finite()) continue;
+    made.draws.push_back(draw);
+    made.values *= draw.values();
+  }
+  return made;
+}
+
 OverNormals over_normals(const Array& part, const std::vector<Draw>& read,
                          const std::vector<Array>& states) {
   std::vector<expectations::NormalDraw> normals;

@@ -63,6 +63,13 @@ Array probability(const Draw& draw);
 /// All values along a first axis: entry e of value a is digit e of a, the first entry changing slowest.
 Array all_values(const Draw& draw);
 
+/// Those of finite laws, and how many values they have together.
+struct FiniteDraws {
+  std::vector<Draw> draws{};
+  double values = 1;
+};
+FiniteDraws finite_draws(const std::vector<Draw>& draws);
+
 /// A formula after the expectation over the normal draws among `read`, those that it reads.
 struct OverNormals {
   std::optional<Array> mean{};

@@ -506,13 +506,7 @@ class Names {
           const std::vector<Draw> read = read_draws(f, arrays_.draws);
           if (read.empty()) return f;
           if (const OverNormals exact = over_normals(f, read); exact.mean) {
-            std::vector<Draw> finite;
-            double values = 1;
-            for (const Draw& draw : read) {
-              if (!draw.is_finite()) continue;
-              finite.push_back(draw);
-              values *= draw.values();
-            }
+            const auto [finite, values] = finite_draws(read);
             if (written_.samples == 0 || values <= static_cast<double>(written_.samples))
               return expected(*exact.mean, finite);
           }
@@ -625,13 +619,7 @@ class Names {
     const bool is_reduction = made.of_loss || made.finer;
     if (!is_reduction && !(r.map.empty() && r.lift.empty() && r.time.empty()))
       refuse_entry(entry, "is of no rung, so it has no map, lift or time");
-    for (const LossState& s : r.states) made.names.push_back(s.name);
-    for (const auto* written : {&r.map, &r.flow, &r.step, &r.closed}) {
-      for (const NamedFormula& f : *written) {
-        if (std::find(made.names.begin(), made.names.end(), f.name) == made.names.end())
-          made.names.push_back(f.name);
-      }
-    }
+    made.names = r.state_names();
     if (made.names.empty()) refuse_entry(entry, "has no states");
     const formulas::Scope finer =
         made.finer ? scope_of(arrays_.own[*made.finer]) : formulas::Scope();

@@ -79,7 +79,7 @@ struct OwnArrays {
   [[nodiscard]] bool has_law() const { return !flow.empty() || !step.empty() || !closed.empty(); }
 };
 
-/// A formula beside the text: of parameters, `t`, `eta`, observables, and the states of a rung or of finer ones.
+/// A formula in addition to those of the text: of parameters, `t`, `eta`, observables, and the states of a rung or of finer ones.
 struct AskedFormula {
   std::string entry;  ///< for messages
   std::string rung;   ///< of its own; another name: training

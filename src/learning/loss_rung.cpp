@@ -26,13 +26,7 @@ ExpectedParts::ExpectedParts(const Array& formula, const LossArrays& arrays,
   for (const Array& part : summands(formula)) {
     const std::vector<Draw> read = read_draws(part, arrays.draws);
     OverNormals exact = over_normals(part, read, states);
-    std::vector<Draw> finite;
-    double values = 1;
-    for (const Draw& draw : read) {
-      if (!draw.is_finite()) continue;
-      finite.push_back(draw);
-      values *= draw.values();
-    }
+    const auto [finite, values] = finite_draws(read);
     if (samples > 0 && values > samples && exact.mean)
       exact = {.way = fmt::format("{:.4g} values of its finite draws are more than the samples",
                                   values)};

@@ -22,6 +22,8 @@ namespace popgrad::learning {
 namespace vanishing_cpp {
 namespace {
 
+using formulas::variables_of;
+
 using formulas::OperationKind;
 using formulas::Shape;
 
@@ -45,16 +47,6 @@ std::vector<Array> terms_of(const Vanishing& what) {
   for (const Difference& d : what.differences)
     all.insert(all.end(), d.terms.begin(), d.terms.end());
   return all;
-}
-
-std::vector<Array> variables_of(const std::vector<Array>& outputs) {
-  std::vector<Array> found;
-  const std::vector<bool> needed = formulas::needed_for(outputs);
-  for (std::size_t k = 0; k < needed.size(); ++k) {
-    const Array array{outputs.front().graph, k};
-    if (needed[k] && array.is("variable")) found.push_back(array);
-  }
-  return found;
 }
 
 double entries_of(const std::vector<Array>& outputs) {

@@ -67,6 +67,7 @@ struct Sheet {
   std::deque<std::string> words;  ///< that knobs, hypotheses and controls point to
   std::vector<Knob> knobs;
   std::vector<Hypothesis> assumptions;  ///< as in text.assume
+  std::vector<AskedFormula> margins;    ///< of each
   std::vector<Mistake> mistakes;
   std::vector<Control> controls;  ///< as in mistakes
 
@@ -122,14 +123,11 @@ Instance edited(const Instance& instance, const Edit& edit) {
 
 // --- the instance of a setting
 
-// Lists of lists.
-Value nested(std::span<const double> numbers, std::span<const formulas::Dimension> shape) {
-  if (shape.empty()) return numbers.front();
-  Value::List list;
-  const std::size_t length = numbers.size() / static_cast<std::size_t>(shape[0].extent);
-  for (std::size_t i = 0; i < numbers.size(); i += length)
-    list.push_back(nested(numbers.subspan(i, length), shape.subspan(1)));
-  return list;
+Value shaped_as(std::span<const double> numbers, const formulas::Shape& shape) {
+  std::vector<std::size_t> extents;
+  for (const formulas::Dimension& axis : shape)
+    extents.push_back(static_cast<std::size_t>(axis.extent));
+  return shaped(numbers, extents);
 }
 
 // Numbers of a formula that calls laws.
@@ -139,7 +137,7 @@ Value drawn(const Instance& instance, const AskedFormula& asked) {
   const auto values = learning::parameter_values<double>(arrays);
   const Vector<double> numbers = learning::LossFlow<double>::drawn_start(
       {array}, arrays.asked_draws, arrays, values, instance.seed);
-  return nested({numbers.data(), static_cast<std::size_t>(numbers.size())}, array.shape());
+  return shaped_as({numbers.data(), static_cast<std::size_t>(numbers.size())}, array.shape());
 }
 
 bool calls_law(const std::string& formula) {
@@ -258,16 +256,7 @@ constexpr double zero_in_digits = 1e-40;
 
 void assume_all(const Sheet& sheet, const Instance& instance, Examination& it) {
   for (std::size_t k = 0; k < sheet.text.assume.size(); ++k) {
-    const NamedFormula& assumed = sheet.text.assume[k];
-    const std::string entry = fmt::format("{} assume {}", sheet.entry, assumed.name);
-    const ComparisonText comparison = comparison_in(assumed.formula).value();
-    // Of the start of training; where there is none, of the rung that is measured.
-    AskedFormula asked{.entry = entry, .rung = "flow", .formula = comparison.difference};
-    try {
-      static_cast<void>(learning::LossArrays(instance.loss, instance.given, {asked}));
-    } catch (const InputError&) {
-      asked.rung = sheet.text.measure.rung;
-    }
+    const AskedFormula& asked = sheet.margins[k];
     const Measured margins = at_start(instance, asked.rung, {asked}).front();
     double least = std::numeric_limits<double>::infinity(), most = 0;
     for (const Quantity& margin : margins.numbers) {
@@ -276,9 +265,10 @@ void assume_all(const Sheet& sheet, const Instance& instance, Examination& it) {
       most = std::max(most, std::fabs(value));
     }
     const Hypothesis& hypothesis = sheet.assumptions[k];
-    if (comparison.sign == "==") {
+    const std::string sign = comparison_in(sheet.text.assume[k].formula).value().sign;
+    if (sign == "==") {
       it.require(hypothesis, -most, fmt::format("apart by {:.4g}", most));
-    } else if (comparison.sign == "<=" || comparison.sign == ">=") {
+    } else if (sign == "<=" || sign == ">=") {
       it.require(hypothesis, least, fmt::format("by {:.4g}", least));
     } else {
       it.require_positive(hypothesis, least, fmt::format("by {:.4g}", least));
@@ -351,8 +341,8 @@ ExaminedInstance examined(const Sheet& sheet, const Instance& instance) {
       const learning::LossArrays arrays(instance.loss, instance.given,
                                         {{.entry = set.name, .formula = set.name}}, instance.seed);
       const auto values = learning::parameter_values<double>(arrays);
-      made.parameters[own->name] =
-          nested(learning::evaluated(*arrays.asked[0], arrays, values), arrays.asked[0]->shape());
+      made.parameters[own->name] = shaped_as(learning::evaluated(*arrays.asked[0], arrays, values),
+                                             arrays.asked[0]->shape());
     }
   }
   if (!sets_start) return made;
@@ -671,6 +661,19 @@ void require_types(const Sheet& sheet) {
   }
 }
 
+// Of the start of training; where there is none, of the rung that is measured.
+AskedFormula margin_of(const Sheet& sheet, const NamedFormula& assumed) {
+  AskedFormula asked{.entry = fmt::format("{} assume {}", sheet.entry, assumed.name),
+                     .rung = "flow",
+                     .formula = comparison_in(assumed.formula).value().difference,
+                     .may_fail = true};
+  const Instance usual = instance_of(sheet, {});
+  if (!learning::LossArrays(usual.loss, usual.given, {asked}, usual.seed).asked[0])
+    asked.rung = sheet.text.measure.rung;
+  asked.may_fail = false;
+  return asked;
+}
+
 std::string sign_of(Relation relation) {
   return relation == Relation::equal ? "=" : relation == Relation::at_most ? "<=" : "<";
 }
@@ -702,6 +705,8 @@ Statement statement_of(const TheoryFile& file, const StatementText& text) {
   for (const KnobText& knob : text.knobs) sheet->knobs.push_back(knob_of(*sheet, knob));
   made.knobs = sheet->knobs;
   require_types(*sheet);
+  for (const NamedFormula& assumed : text.assume)
+    sheet->margins.push_back(margin_of(*sheet, assumed));
   for (const ControlText& control : text.controls)
     sheet->mistakes.push_back(mistake_of(*sheet, control));
   std::vector<std::string> equals;

@@ -318,22 +318,31 @@ std::vector<Quantity> along_steps(const AnyRung<Real>& rung, double step,
   return numbers;
 }
 
+// The formula of a measure, whose entries get their names.
+template <class T>
+StateFormulas<T> formula_of(const Instance& instance, const MeasureText& measure, Measured& made) {
+  StateFormulas<T> formulas(instance, measure.rung, {asked_for(measure)});
+  made.entries = names_of_entries(formulas.shape(0));
+  return formulas;
+}
+
 template <class T>
 Reader<T> reader_of(StateFormulas<T>& formulas) {
   return [&formulas](const Vector<T>& state, const T& t) { return formulas.at(state, t); };
 }
 
 std::vector<Quantity> numbers_along(const Instance& instance, const MeasureText& measure,
-                                    const RungInfo& info, const std::vector<double>& times) {
+                                    const RungInfo& info, const std::vector<double>& times,
+                                    Measured& made) {
   if (info.kind == RungKind::descent) {
     const DigitsScope scope(digits);
-    StateFormulas<Real> formulas(instance, measure.rung, {asked_for(measure)});
+    StateFormulas<Real> formulas = formula_of<Real>(instance, measure, made);
     return along_steps(rung_of<Real>(instance, measure.rung), instance.loss.step, times,
                        reader_of(formulas));
   }
   if (info.kind == RungKind::closed_form) {
     const DigitsScope scope(digits);
-    StateFormulas<Real> formulas(instance, measure.rung, {asked_for(measure)});
+    StateFormulas<Real> formulas = formula_of<Real>(instance, measure, made);
     const AnyRung<Real> rung = rung_of<Real>(instance, measure.rung);
     std::vector<Quantity> numbers;
     for (const double t : times)
@@ -342,7 +351,7 @@ std::vector<Quantity> numbers_along(const Instance& instance, const MeasureText&
   }
   require_exact_field(instance, rung_of<double>(instance, measure.rung));
   return in_refined_digits([&]<class T>() {
-    StateFormulas<T> formulas(instance, measure.rung, {asked_for(measure)});
+    StateFormulas<T> formulas = formula_of<T>(instance, measure, made);
     const SolvedIn<T> solved(rung_of<T>(instance, measure.rung), times, tolerance);
     std::vector<Quantity> numbers;
     for (std::size_t k = 0; k < times.size(); ++k) {
@@ -354,34 +363,35 @@ std::vector<Quantity> numbers_along(const Instance& instance, const MeasureText&
 }
 
 std::vector<Quantity> limits(const Instance& instance, const MeasureText& measure,
-                             const RungInfo& info) {
+                             const RungInfo& info, Measured& made) {
   if (info.kind == RungKind::closed_form) {
     throw EntryError(instance.loss.name, measure.entry,
                      fmt::format("is of {}, a closed form; limits are of what moves", info.name));
   }
   if (info.kind == RungKind::descent) {
     const DigitsScope scope(digits);
-    StateFormulas<Real> formulas(instance, measure.rung, {asked_for(measure)});
+    StateFormulas<Real> formulas = formula_of<Real>(instance, measure, made);
     return limit_of_steps(rung_of<Real>(instance, measure.rung), instance.loss.step,
                           reader_of(formulas));
   }
   const AnyRung<double> in_double = rung_of<double>(instance, measure.rung);
   require_exact_field(instance, in_double);
   return in_refined_digits([&]<class T>() {
-    StateFormulas<T> formulas(instance, measure.rung, {asked_for(measure)});
+    StateFormulas<T> formulas = formula_of<T>(instance, measure, made);
     return limit_of_flow<T>(in_double, rung_of<T>(instance, measure.rung), reader_of(formulas));
   });
 }
 
 // First times at which entries of a formula are >= 0.
 std::vector<Quantity> first_times(const Instance& instance, const MeasureText& measure,
-                                  const RungInfo& info, StateFormulas<double>& formulas) {
+                                  const RungInfo& info, Measured& made) {
   if (info.kind != RungKind::flow) {
     throw EntryError(instance.loss.name, measure.entry,
                      fmt::format("is of {}, which does not flow; events are of flows", info.name));
   }
   AnyRung<double> rung = rung_of<double>(instance, measure.rung);
   require_exact_field(instance, rung);
+  StateFormulas<double> formulas = formula_of<double>(instance, measure, made);
   const Vector<double> first = formulas.at(rung.initial, 0);
   std::vector<std::optional<Quantity>> found(static_cast<std::size_t>(first.size()));
   rung.events.clear();
@@ -640,8 +650,6 @@ Measured measured(const Instance& instance, const MeasureText& measure,
       throw EntryError(instance.loss.name, own.entry, "must be a comparison such as u >= s / 2");
     own.formula = comparison->difference;
   }
-  StateFormulas<double> formulas(instance, own.rung, {asked_for(own)});
-  made.entries = names_of_entries(formulas.shape(0));
   if (own.kind == Kind::along) {
     std::vector<double> all = times;
     if (!own.times.empty()) {
@@ -656,11 +664,11 @@ Measured measured(const Instance& instance, const MeasureText& measure,
     made.times = ascending(all);
     if (made.times.empty() || !(made.times.front() >= 0) || !std::isfinite(made.times.back()))
       throw InputError(fmt::format("{}: {}: needs times >= 0", instance.loss.name, own.entry));
-    made.numbers = numbers_along(instance, own, info, made.times);
+    made.numbers = numbers_along(instance, own, info, made.times, made);
   } else if (own.kind == Kind::limit) {
-    made.numbers = limits(instance, own, info);
+    made.numbers = limits(instance, own, info, made);
   } else {
-    made.numbers = first_times(instance, own, info, formulas);
+    made.numbers = first_times(instance, own, info, made);
   }
   require_numbers(made.numbers, own);
   return made;

@@ -193,17 +193,6 @@ class FileReader : private EntryReader {
     return made;
   }
 
-  // Numbers row after row as lists of lists.
-  static Value shaped(std::span<const double> numbers, std::span<const std::size_t> shape) {
-    if (shape.empty()) return numbers.front();
-    if (shape.size() == 1) return std::vector<double>(numbers.begin(), numbers.end());
-    Value::List rows;
-    const std::size_t length = shape[0] == 0 ? 0 : numbers.size() / shape[0];
-    for (std::size_t row = 0; row < shape[0]; ++row)
-      rows.push_back(shaped(numbers.subspan(row * length, length), shape.subspan(1)));
-    return rows;
-  }
-
   // The array of an .npz next to the file.
   Value data(const TomlNode& node, const TomlNode& table, const std::string& entry) {
     namespace fs = std::filesystem;
@@ -470,7 +459,7 @@ class FileReader : private EntryReader {
     if (set == nullptr) refuse(node, entry, "sets no state; give set = { STATE = \"...\" }");
     require_kind(*set, entry, Kind::table);
     if (const LossRung* own = own_rung(landscape.rung)) {
-      states = states_of(*own);
+      states = own->state_names();
     } else {
       for (const LossState& s : made_.loss.states) states.push_back(s.name);
     }
@@ -486,22 +475,22 @@ class FileReader : private EntryReader {
     const auto found = std::ranges::find(made_.loss.rungs, name, &LossRung::name);
     return found == made_.loss.rungs.end() ? nullptr : &*found;
   }
-  static std::vector<std::string> states_of(const LossRung& rung) {
-    std::vector<std::string> names;
-    for (const LossState& s : rung.states) names.push_back(s.name);
-    for (const auto* written : {&rung.map, &rung.flow, &rung.step, &rung.closed}) {
-      for (const NamedFormula& f : *written) {
-        if (std::ranges::find(names, f.name) == names.end()) names.push_back(f.name);
-      }
-    }
-    return names;
-  }
 
   TheoryFile made_;
 };
 
 }  // namespace
 }  // namespace theory_file_cpp
+
+Value shaped(std::span<const double> numbers, std::span<const std::size_t> shape) {
+  if (shape.empty()) return numbers.front();
+  if (shape.size() == 1) return std::vector<double>(numbers.begin(), numbers.end());
+  Value::List rows;
+  const std::size_t length = shape[0] == 0 ? 0 : numbers.size() / shape[0];
+  for (std::size_t row = 0; row < shape[0]; ++row)
+    rows.push_back(shaped(numbers.subspan(row * length, length), shape.subspan(1)));
+  return rows;
+}
 
 bool is_theory_name(const std::string& name) {
   return !name.empty() && std::isalpha(static_cast<unsigned char>(name.front())) != 0 &&

@@ -4,6 +4,8 @@
 /// A file computes nothing by itself: it runs no code and reads only arrays of its own folder that it names.
 
 #include <array>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +46,9 @@ struct TheoryFile {
 
 /// Samples that stand for a law where nothing exact does, if the file gives no number.
 inline constexpr long usual_samples = 100'000;
+
+/// Numbers row after row as lists of lists.
+Value shaped(std::span<const double> numbers, std::span<const std::size_t> shape);
 
 /// Whether a theory may be called so.
 bool is_theory_name(const std::string& name);

@@ -21,6 +21,7 @@
 ///
 /// Entries refer to each other by name in any order. Indices count from 0. Not there: rates that depend on time.
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -103,6 +104,18 @@ struct LossRung {
   /// Its residual (residual.hpp) is to be small, not 0: it is measured along the flow.
   bool approximate = false;
   std::string meaning = {};
+
+  /// Those of `states`, then others of its map and laws.
+  [[nodiscard]] std::vector<std::string> state_names() const {
+    std::vector<std::string> names;
+    for (const LossState& s : states) names.push_back(s.name);
+    for (const auto* written : {&map, &flow, &step, &closed}) {
+      for (const NamedFormula& f : *written) {
+        if (std::find(names.begin(), names.end(), f.name) == names.end()) names.push_back(f.name);
+      }
+    }
+    return names;
+  }
 };
 
 /// A formula of states that does not change along a rung, the author says: names and shapes are checked, not that.

@@ -39,7 +39,7 @@ struct SampledColumns {
   /// These are means over the steps since the row before; of the first row over all steps before it, at step 0 of the
   /// first minibatch.
   bool averaged = false;
-  /// > 0: the column loss is the mean loss of so many draws, drawn once a run.
+  /// > 0: the column loss is the mean loss of this number of draws, which are drawn once a run.
   Index held_out = 0;
   /// The weight w in [0, 1) of what was before, where loss, batch_loss and batch_accuracy are moving averages
   /// over rows as TensorBoard shows them: of the values y_1 ... y_k of a column
