@@ -71,7 +71,7 @@ bool decided(const T& x) {
 }
 
 int uses(int unused) {  // expect: misc-unused-parameters
-  return first_of_pair<int>(1, 2) + static_cast<int>(length_of("three")) + (decided(1.0) ? 1 : 0);
+  return first_of_pair<int>(1, 2) + (decided(1.0) ? 1 : 0);
 }
 
 }  // namespace mistakes

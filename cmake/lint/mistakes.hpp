@@ -1,18 +1,12 @@
 #pragma once
 // Mistakes in a header, which clang-tidy must find where the header is included.
 
-#include <string>
-
 namespace mistakes {
 
 template <class T>
 T first_of_pair(T first, const T& /*second*/) {
   int* nothing = 0;  // expect: modernize-use-nullptr
   return nothing == nullptr ? first : T();
-}
-
-inline std::size_t length_of(std::string text) {  // expect: performance-unnecessary-value-param
-  return text.size();
 }
 
 }  // namespace mistakes

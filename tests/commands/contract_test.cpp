@@ -238,7 +238,8 @@ TEST_CASE("cli: a verdict on the user's own instance names the hypothesis that i
         std::string::npos);
 }
 
-TEST_CASE("cli: a survey tells shares of instances and the power of controls", "[cli]") {
+TEST_CASE("cli: a survey tells shares of instances and the power of controls",
+          "[cli][unsanitized]") {
   const Folder folder;
   const std::string json = folder.file("survey.json", "");
   const Answer answer = run_popgrad("verify joma.entropy-bounce --seeds 50 --json " + json);
@@ -570,7 +571,7 @@ TEST_CASE("cli: what is off in the table follows from the numbers of --details",
   CHECK((right_side && equality));
 }
 
-TEST_CASE("cli: errata with class, place, source and hypotheses", "[cli]") {
+TEST_CASE("cli: errata with class, place, source and hypotheses", "[cli][unsanitized]") {
   const Answer listed = run_popgrad("list --errata");
   CHECK(listed.status == 0);
   for (const char* slot :

@@ -233,7 +233,8 @@ std::vector<Case> cases() {
 
 }  // namespace
 
-TEST_CASE("cli: what an interrupted command has written is a part of the whole", "[cli]") {
+TEST_CASE("cli: what an interrupted command has written is a part of the whole",
+          "[cli][unsanitized]") {
   std::mt19937_64 draws(20261125);
   std::uniform_real_distribution<double> share(0, 1);
   for (const Case& own : cases()) {

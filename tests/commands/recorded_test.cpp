@@ -100,7 +100,7 @@ TEST_CASE("recorded runs of joma: label noise and temperature are estimated",
 
 TEST_CASE("recorded runs of joma are judged", "[cli][recorded]") { check_recorded(joma); }
 TEST_CASE("recorded runs: where no prediction holds, an ensemble judges and the reason is told",
-          "[cli][recorded]") {
+          "[cli][recorded][unsanitized]") {
   // Fluctuations that change the loss as much as its deviation.
   CHECK_THAT(judge(joma, "").out, Catch::Contains("(sampled: the prediction ends at t = ") ||
                                       Catch::Contains("(sampled: sampled runs and orders of"));
@@ -150,7 +150,8 @@ TEST_CASE("recorded runs of topic: label noise and temperature are estimated",
 }
 
 // As printed, from a folder that looks like a clone.
-TEST_CASE("recorded runs: each recipe of the page ends in a verdict", "[cli][recorded][readme]") {
+TEST_CASE("recorded runs: each recipe of the page ends in a verdict",
+          "[cli][recorded][readme][unsanitized]") {
   std::string page = content(places::sources() + "/tests/recorded/README.md");
   const std::size_t begin = page.find("## From a log to a verdict");
   REQUIRE(begin != std::string::npos);
@@ -177,7 +178,7 @@ TEST_CASE("recorded runs: each recipe of the page ends in a verdict", "[cli][rec
 TEST_CASE(
     "recorded runs: a loss averaged since the row before is distinguished from that of one "
     "minibatch",
-    "[cli][recorded][averaged]") {
+    "[cli][recorded][averaged][unsanitized]") {
   const std::string folder = places::sources() + "/tests/recorded/";
   const auto judged = [&](const std::string& file, const std::string& more) {
     return run_popgrad(
@@ -250,7 +251,7 @@ TEST_CASE("recorded runs: losses of held-out draws and moving averages are judge
 }
 
 TEST_CASE("recorded runs: formula for the clock, several files, tables and pictures",
-          "[cli][recorded]") {
+          "[cli][recorded][unsanitized]") {
   const Folder folder;
   const std::string table = folder.file("table.csv");
   const Answer two = judge(joma, "", "--clock 'lr*step' -o " + table);
@@ -382,7 +383,8 @@ TEST_CASE("recorded runs: what is missing is said, a run that diverges departs",
   CHECK(judged(changed(half), "--clock 0.2*step").status != 1);
 }
 
-TEST_CASE("recorded runs: usual slips in columns and clock are named", "[cli][recorded]") {
+TEST_CASE("recorded runs: usual slips in columns and clock are named",
+          "[cli][recorded][unsanitized]") {
   const Folder folder;
   const std::string setting =
       " -q --eta 0.1 --instance " + places::sources() + "/tests/recorded/joma.json ";
@@ -616,14 +618,14 @@ TEST_CASE("recorded runs as wholes: what no row shows, what could be seen, what 
   CHECK(rate.status == 1);
   CHECK(fitted(rate.out, "learning rate") == Approx(0.024).epsilon(0.08));
   const Answer momentum = run_popgrad(
-      with + "--runs 300 --suspect momentum --clock 1 --with " +
+      with + "--suspect momentum --clock 1 --with " +
       recorded("momentum.csv", "--eta 0.02 --batch 16 --optimiser momentum --momentum 0.2"));
   CHECK(momentum.status == 1);
   CHECK(fitted(momentum.out, "momentum") == Approx(0.2).margin(0.06));
   // The batch, from the scatter alone: a ninth.
-  const Answer batch =
-      run_popgrad("compare scb sgd --no-ladder --no-events --group run --eta 0.02 --batch 144 -q" +
-                  instance + "scb.json --clock 1 --with " + honest);
+  const Answer batch = run_popgrad(
+      "compare scb sgd --no-ladder --no-fit --no-events --group run --eta 0.02 --batch 144 -q" +
+      instance + "scb.json --clock 1 --with " + honest);
   CHECK(batch.status == 1);
 
   // By prediction where that holds, by sampled runs where those are asked for, and it is said

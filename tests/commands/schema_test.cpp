@@ -45,7 +45,8 @@ std::vector<Json> changed(const Json& whole, const std::string& list) {
 
 }  // namespace
 
-TEST_CASE("schema: documents of all commands are valid, and changed ones are not", "[cli]") {
+TEST_CASE("schema: documents of all commands are valid, and changed ones are not",
+          "[cli][unsanitized]") {
   const Folder folder;
   struct Written {
     std::string words;

@@ -110,7 +110,7 @@ TEST_CASE("status: of several the first of 2, 1, 4, 3, 5, then 0", "[cli]") {
   }
 }
 
-TEST_CASE("status: what does not apply next to what does is listed", "[cli]") {
+TEST_CASE("status: what does not apply next to what does is listed", "[cli][unsanitized]") {
   const Folder folder;
   const std::string file = folder.file("law.json", "{\"T\":6,\"tau\":2,\"v\":5}");
   const std::string json = folder.file("verdicts.json");
@@ -169,7 +169,7 @@ const std::regex& foreign_text() {
 }  // namespace
 
 // Drawn lines: a word left out, added, misspelt, or an option with a value that is none.
-TEST_CASE("messages: bad command lines are told in words of popgrad", "[cli]") {
+TEST_CASE("messages: bad command lines are told in words of popgrad", "[cli][unsanitized]") {
   const Folder folder;
   const std::vector<std::string> bases{"list joma",
                                        "run joma reduced --t1 0.01 --save 2",

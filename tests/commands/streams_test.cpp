@@ -53,7 +53,7 @@ Answer redirected(const std::string& words, const std::string& streams) {
 
 }  // namespace
 
-TEST_CASE("streams: output that cannot be written is status 4 and one line", "[cli]") {
+TEST_CASE("streams: output that cannot be written is status 4 and one line", "[cli][unsanitized]") {
   for (const std::string& command : printing_commands()) {
     for (const std::string out : {">/dev/full", ">&-"}) {
       const Folder folder;

@@ -114,7 +114,7 @@ endforeach()
 # A theory whose author says nothing of refinement. Status 0: no miss, confirmed or not, and every control is.
 step(${WORK_DIR}/consumer/deep-linear verify)
 foreach(seed 1 1001)
-  step(${WORK_DIR}/consumer/deep-linear falsify deep-linear.* --evaluations 300 --seed ${seed} -q)
+  step(${WORK_DIR}/consumer/deep-linear falsify deep-linear.* --evaluations 60 --seed ${seed} -q)
 endforeach()
 step(${WORK_DIR}/consumer/deep-linear falsify deep-linear.* --controls --evaluations 300 -q)
 string(REGEX MATCHALL "falsified after[^\n]*\n[^\n]*\n    confirmed by" confirmed "${output}")

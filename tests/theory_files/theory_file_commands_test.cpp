@@ -183,7 +183,8 @@ TEST_CASE("theory files: those in the repository run, and type at other sizes",
 }
 
 // Of scripts of these forms, where their library is installed.
-TEST_CASE("theory files: the exported training is that of the rung", "[theory_files][cli]") {
+TEST_CASE("theory files: the exported training is that of the rung",
+          "[theory_files][cli][unsanitized]") {
   const Folder folder;
   const std::string script = folder.file("train.py"), log = folder.file("log.csv");
   const std::string file = example("regression"), python = "/usr/bin/python3 ";
