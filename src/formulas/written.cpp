@@ -195,6 +195,10 @@ class Writer {
     if (name == "einsum") return contracted(a);
     if (name == "solve" && a.input(1).is("eye"))
       return add(Kind::call, "inv", {part(a.input(0))}, 2);
+    if (name == "sum" && a.rank() == 0 && a.input(0).is("diagonal") &&
+        a.input(0).input(0).rank() == 2 && !named_.contains(a.input(0).place)) {
+      return add(Kind::call, "trace", {part(a.input(0).input(0))});
+    }
     if (n.operation->kind == OperationKind::reduction || n.operation->kind == OperationKind::scan)
       return over_axes(a, name);
     return name == "arange" ? shaped(name, n.shape) : add(Kind::call, name, parts(a), rank_of(a));

@@ -60,8 +60,8 @@ TEST_CASE("the law that is derived for phase retrieval is printed", "[learning]"
   loss.loss[0].formula = "((J @ x)**2 - (B @ x)**2)**2 / 4";
   loss.rungs[0].map = {{"R", "J @ B"}, {"Q", "J @ J"}};
   CHECK(field_in_numpy(loss, {}, "overlaps") ==
-        std::vector<std::string>{"d_R = -3 * (R * Q) + 3 * (B @ B * R)",
-                                 "d_Q = -6 * (Q * Q) + 4 * (R * R) + 2 * (B @ B * Q)"});
+        std::vector<std::string>{"d_R = 3 * (R * (B @ B) - R * Q)",
+                                 "d_Q = 4 * R**2 + 2 * Q * (B @ B) - 6 * Q**2"});
 }
 
 TEST_CASE("a law that does not close is refused", "[learning]") {

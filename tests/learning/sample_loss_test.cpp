@@ -213,7 +213,7 @@ TEST_CASE("fields print as NumPy has them", "[learning]") {
                         .loss = {{"loss", "(X[i] @ w - 1)**2 / 2"}}};
   const std::vector<std::string> lines = field_in_numpy(rows);
   REQUIRE(lines.size() == 1);
-  CHECK(lines[0] == "d_w = -(0.2 * ones(P) / 2 * (2 * (X @ w - 1)) @ X)");
+  CHECK(lines[0] == "d_w = 0.2 * (X.T @ (1 - X @ w))");
 }
 
 TEST_CASE("a finite law is summed exactly on rationals", "[learning]") {

@@ -36,7 +36,7 @@ TEST_CASE("theory files: commands take one where they take a model", "[theory_fi
   const std::vector<std::pair<std::string, std::string>> cases{
       {"list " + file, "probability that a label is 1 larger"},
       {"list " + file + " flip", "parameter"},
-      {"equations " + file + " flow", "d_v = -(sum(outer(p,"},
+      {"equations " + file + " flow", "d_v = X.T @ sum("},
       {"equations " + file + " flow --format latex", "\\dot{v} &= "},
       {"equations " + file + " gd --format cpp", "const auto d_v = "},
       {"equations " + example("edge") + " pair", "next_p = p - eta * (p - 1) * s"},
