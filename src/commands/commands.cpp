@@ -31,22 +31,13 @@
 
 namespace popgrad::cli {
 
+Caller caller_of(const Invocation& call) { return {call.program, call.file}; }
+
 std::string command_line(const Invocation& call) {
-  std::string line = call.program;
-  for (const std::string& word : call.words) {
-    const bool plain =
-        !word.empty() &&
-        word.find_first_not_of(
-            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:+@%") ==
-            std::string::npos;
-    if (plain) {
-      line += " " + word;
-      continue;
-    }
-    line += " '";
-    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += "'";
-  }
+  if (call.words.empty()) return call.program;
+  std::string line = caller_of(call).line(shell_word(call.words.front()));
+  for (auto word = call.words.begin() + 1; word != call.words.end(); ++word)
+    line += " " + shell_word(*word);
   return line;
 }
 

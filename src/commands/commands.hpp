@@ -9,6 +9,7 @@
 
 #include "commands/command_line.hpp"
 #include "popgrad/evidence/theory.hpp"
+#include "presenting/reproduction.hpp"
 
 namespace popgrad::cli {
 
@@ -22,6 +23,8 @@ struct Invocation {
   std::string program = "popgrad";  ///< its own name, as in the lines that repeat an output
   const Host* host = nullptr;  ///< what stands around it; null: that of the caller's own command
   Results* results = nullptr;  ///< what a program gets as values; null: only files
+  /// Theory file that the statements of a command are of, which is no longer among the words; or empty.
+  std::string file = {};
 };
 using Action = std::function<int()>;
 
@@ -48,6 +51,9 @@ Action add_export(CommandLine& app, const Invocation& call);
 
 /// Long names of the options of all commands, without dashes and without those of parameters.
 std::set<std::string> option_names(const Invocation& call);
+
+/// Of lines that repeat what a command has found.
+Caller caller_of(const Invocation& call);
 
 /// `PROGRAM WORD ...`, quoted for a shell.
 std::string command_line(const Invocation& call);

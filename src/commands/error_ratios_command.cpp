@@ -31,7 +31,7 @@ struct Row {
 };
 
 std::string ratios_text(const std::vector<Row>& rows, const std::vector<std::string>& unrefined,
-                        const std::string& program) {
+                        const Caller& caller) {
   ResultTable table({words("statement"), words("sharper", 7, 2), numbers("instances", 9),
                      numbers("numbers", 8), numbers("better", 8), numbers("largest", 8, ".3g"),
                      numbers("moved", 9, ".2g"), numbers("stated", 9, ".2g")});
@@ -43,7 +43,7 @@ std::string ratios_text(const std::vector<Row>& rows, const std::vector<std::str
               fmt::format("{:.0f}%", 100 * better), r.largest, r.moved, r.stated);
     if (r.largest <= 1) continue;
     table.note("  a part is too small: {}\n    {}\n", plain_text(r.what),
-               verification_line(program, *row.statement, r.seed, r.point));
+               verification_line(caller, *row.statement, r.seed, r.point));
   }
   std::string text = table.text();
   if (!unrefined.empty()) {
@@ -85,12 +85,11 @@ int execute(const ErrorRatioOptions& o, const Invocation& call) {
       ++done;
     }
   }
-  std::fputs(ratios_text(rows, unrefined, call.program).c_str(), standard_output());
+  std::fputs(ratios_text(rows, unrefined, caller_of(call)).c_str(), standard_output());
   if (stopped) {
     fmt::print(standard_error(),
-               "popgrad: interrupted after {} of {} statements; go on with: popgrad error-ratios "
-               "{}\n",
-               done, statements.size(), statements[done]->id);
+               "popgrad: interrupted after {} of {} statements; go on with: {} {}\n", done,
+               statements.size(), caller_of(call).line("error-ratios"), statements[done]->id);
   }
   const bool bounds =
       std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.ratios.largest <= 1; });

@@ -72,7 +72,7 @@ int execute(const FalsifyOptions& o, const Invocation& call) {
     }
   }
   const auto document_of = [&](const std::vector<SearchRecord>& made) {
-    return search_json(made, command_line(call), call.program, earlier);
+    return search_json(made, command_line(call), caller_of(call), earlier);
   };
   bool stopped = false;
   std::size_t done = 0;
@@ -107,7 +107,7 @@ int execute(const FalsifyOptions& o, const Invocation& call) {
   if (call.results != nullptr) {
     call.results->document = document_of(records).dump();
   }
-  std::fputs(search_table(records, call.program).c_str(), standard_output());
+  std::fputs(search_table(records, caller_of(call)).c_str(), standard_output());
   if (stopped) {
     fmt::print(standard_error(), "popgrad: interrupted{}\n",
                to_file ? fmt::format("; the same command goes on from {}", o.output)

@@ -39,7 +39,7 @@ int execute(const InstanceOptions& o, const Invocation& call) {
   const auto refuse = [&](const std::string& why) {
     throw InputError(
         fmt::format("{}: {}: {}; its instance is: {}", popgrad_instance, statement.id, why,
-                    verification_line(call.program, statement, setting.seed, setting.chosen)));
+                    verification_line(caller_of(call), statement, setting.seed, setting.chosen)));
   };
   if (statement.reads.empty()) refuse("reads no instance file");
   const ExaminedInstance found = examined_instance(statement, setting);

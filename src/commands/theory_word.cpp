@@ -101,7 +101,10 @@ TheoriesOfWords::TheoriesOfWords(const Invocation& call) : call_(call) {
   refuse_names_of_options(own_.front(), call);
   report_unread(read, call.words);
   call_.theories = own_;
-  if (takes_statements) name_statements(own_.front(), file, call_.words);
+  if (takes_statements) {
+    name_statements(own_.front(), file, call_.words);
+    call_.file = file;
+  }
   if (call.words[0] == "landscape" && own_.front().landscapes.empty())
     throw InputError(fmt::format("popgrad landscape: {}: has no section [landscape.NAME]", file));
 }

@@ -234,7 +234,7 @@ Verification verification_of(const VerificationOptions& options,
   v.seed = examiner.setting().seed;
   v.false_alarm = examiner.false_alarm();
   v.command = command_line(call);
-  v.program = call.program;
+  v.caller = caller_of(call);
   v.of_file = !options.instance.empty();
   std::optional<InputError> refused;
   Progress bar("verify", options.quiet);

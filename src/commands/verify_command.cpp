@@ -64,13 +64,13 @@ int execute(const VerifyOptions& options, const Invocation& call) {
     }
   }
   if (v.finished < chosen.size()) {
-    fmt::print(standard_error(),
-               "popgrad: interrupted after {} of {} statements{}; go on with: popgrad verify",
+    fmt::print(standard_error(), "popgrad: interrupted after {} of {} statements{}; go on with: {}",
                v.finished, chosen.size(),
                v.findings.size() > v.finished
                    ? fmt::format(" and {} instances of {}", v.surveys.back().instances,
                                  v.findings.back().statement->id)
-                   : "");
+                   : "",
+               v.caller.line("verify"));
     for (std::size_t i = v.finished; i < chosen.size(); ++i) {
       fmt::print(standard_error(), " {}", chosen[i]->id);
     }

@@ -22,20 +22,37 @@ std::string words_of(const Statement& statement, std::uint64_t seed, const Point
 
 }  // namespace
 
-std::string verification_line(const std::string& program, const Statement& statement,
-                              std::uint64_t seed, const Point& point) {
-  return fmt::format("{} verify {}", program, words_of(statement, seed, point));
+std::string shell_word(std::string_view word) {
+  const bool plain =
+      !word.empty() &&
+      word.find_first_not_of(
+          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:+@%") ==
+          std::string::npos;
+  if (plain) return std::string(word);
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
-std::string reproduction_line(const std::string& program, const Statement& statement,
-                              std::uint64_t seed, const Point& point) {
-  if (statement.reads.empty()) return verification_line(program, statement, seed, point);
-  return fmt::format("{} instance {} -o {}.json", program, words_of(statement, seed, point),
+std::string Caller::line(std::string_view command) const {
+  std::string made = fmt::format("{} {}", program, command);
+  if (!file.empty()) made += " " + shell_word(file);
+  return made;
+}
+
+std::string verification_line(const Caller& caller, const Statement& statement, std::uint64_t seed,
+                              const Point& point) {
+  return fmt::format("{} {}", caller.line("verify"), words_of(statement, seed, point));
+}
+
+std::string reproduction_line(const Caller& caller, const Statement& statement, std::uint64_t seed,
+                              const Point& point) {
+  if (statement.reads.empty()) return verification_line(caller, statement, seed, point);
+  return fmt::format("{} {} -o {}.json", caller.line("instance"), words_of(statement, seed, point),
                      statement.id);
 }
 
-std::string reproduction_line(const std::string& program, const Finding& finding,
-                              std::uint64_t seed) {
+std::string reproduction_line(const Caller& caller, const Finding& finding, std::uint64_t seed) {
   Point point;
   const Value* knobs = finding.examination.parameters.find("knobs");
   if (const Record* values = knobs == nullptr ? nullptr : knobs->as<Record>()) {
@@ -43,7 +60,7 @@ std::string reproduction_line(const std::string& program, const Finding& finding
       if (const auto* number = value.as<double>()) point.emplace(name, *number);
     }
   }
-  return reproduction_line(program, *finding.statement, seed, point);
+  return reproduction_line(caller, *finding.statement, seed, point);
 }
 
 }  // namespace popgrad

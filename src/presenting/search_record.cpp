@@ -83,7 +83,7 @@ std::string point_text(const Trial& trial) {
   return text + fmt::format("seed {}", trial.seed);
 }
 
-std::string search_table(const std::vector<SearchRecord>& records, const std::string& program) {
+std::string search_table(const std::vector<SearchRecord>& records, const Caller& caller) {
   ResultTable table({words("statement"), words("against", 18, 2), words("outcome", 21),
                      numbers("points", 7), numbers("outside", 8), numbers("undecided", 10),
                      numbers("seconds", 8, ".1f"), numbers("off/allowed", 12)});
@@ -102,7 +102,7 @@ std::string search_table(const std::vector<SearchRecord>& records, const std::st
         table.note("    {}{}{}\n", item->what, by.empty() ? "" : ": ", by);
       }
       table.note("    {}\n",
-                 reproduction_line(program, *record.statement, r.shrunk->seed, r.shrunk->point));
+                 reproduction_line(caller, *record.statement, r.shrunk->seed, r.shrunk->point));
     } else if (r.first_unconfirmed) {
       table.note("  unconfirmed miss at {}\n", point_text(*r.first_unconfirmed));
       if (!r.faults.empty()) table.note("    {}\n", r.faults.front());
@@ -124,7 +124,7 @@ bool is_of(const Json& search, const std::string& id, const std::string& control
 }  // namespace
 
 Json search_json(const std::vector<SearchRecord>& records, const std::string& command,
-                 const std::string& program, const EarlierSearches& earlier) {
+                 const Caller& caller, const EarlierSearches& earlier) {
   Json searches = Json::array();
   for (const SearchRecord& record : records) {
     const SearchResult& r = record.result;
@@ -140,7 +140,7 @@ Json search_json(const std::vector<SearchRecord>& records, const std::string& co
     item["shrunk"] = r.shrunk ? trial_json(*r.shrunk) : Json(nullptr);
     if (r.shrunk) {
       item["reproduce"] =
-          reproduction_line(program, *record.statement, r.shrunk->seed, r.shrunk->point);
+          reproduction_line(caller, *record.statement, r.shrunk->seed, r.shrunk->point);
     }
     item["trials"] = std::move(trials);
     searches.push_back(std::move(item));

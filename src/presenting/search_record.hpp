@@ -7,6 +7,7 @@
 #include "base/json.hpp"
 #include "io/versions.hpp"
 #include "popgrad/evidence/falsify.hpp"
+#include "presenting/reproduction.hpp"
 
 namespace popgrad {
 
@@ -21,9 +22,8 @@ struct SearchRecord {
 /// `temperature 0.5, seed 3`, as it is given on a command line or in a table.
 std::string point_text(const Trial& trial);
 /// A line a search, aligned, each with the smallest margin or the counterexample and where.
-/// `program` is the name in the lines that hand a counterexample on.
-std::string search_table(const std::vector<SearchRecord>& records,
-                         const std::string& program = "popgrad");
+/// `caller`: of the lines that hand a counterexample on.
+std::string search_table(const std::vector<SearchRecord>& records, const Caller& caller = {});
 /// A document that a search goes on from.
 struct EarlierSearches {
   Json searches = Json::array();
@@ -34,7 +34,7 @@ EarlierSearches earlier_searches(const std::string& text, const std::string& fil
 
 /// With every trial, and of `earlier` the searches that are not among the records.
 Json search_json(const std::vector<SearchRecord>& records, const std::string& command,
-                 const std::string& program = "popgrad", const EarlierSearches& earlier = {});
+                 const Caller& caller = {}, const EarlierSearches& earlier = {});
 /// The trials of one search of an earlier document; none if it is not there.
 std::vector<Trial> trials_of(const EarlierSearches& earlier, const Statement& statement,
                              const std::string& control, std::uint64_t seed);

@@ -77,7 +77,7 @@ Json survey_json(const Verification& v, const Statement& statement, const Survey
     violations.push_back(
         {{"seed", instance.seed},
          {"knobs", knobs},
-         {"reproduce", reproduction_line(v.program, statement, instance.seed, instance.point)},
+         {"reproduce", reproduction_line(v.caller, statement, instance.seed, instance.point)},
          {"evidence", evidence_json(instance.evidence)}});
   }
   Json broken = Json::object();
@@ -215,7 +215,7 @@ std::string verdict_table(const Verification& v) {
       add(fmt::format("{}: {}: {}", name_of(item.verdict), item.what, numbers_text(item)));
     }
     if (is_counterexample(v, finding)) {
-      add("counterexample: " + reproduction_line(v.program, finding, v.seed));
+      add("counterexample: " + reproduction_line(v.caller, finding, v.seed));
     }
     if (const EvaluatedHypothesis* broken = finding.examination.broken()) {
       add(fmt::format("not applicable: '{}' is not met{}{}", broken->text,
@@ -279,9 +279,9 @@ std::string survey_table(const Verification& v) {
     }
     if (v.surveys[i].violations.empty()) continue;
     const ViolatedInstance& first = v.surveys[i].violations.front();
-    text += fmt::format(
-        "{}: violated at: {}\n", id,
-        reproduction_line(v.program, *v.findings[i].statement, first.seed, first.point));
+    text +=
+        fmt::format("{}: violated at: {}\n", id,
+                    reproduction_line(v.caller, *v.findings[i].statement, first.seed, first.point));
     text += fmt::format("  {}: {}\n", first.evidence.what, numbers_text(first.evidence));
   }
   return plain_text(text) +
@@ -376,7 +376,7 @@ std::string verdict_details(const Verification& v) {
     }
     text += evidence_lines(finding.examination, {});
     if (is_counterexample(v, finding)) {
-      text += fmt::format("  counterexample: {}\n", reproduction_line(v.program, finding, v.seed));
+      text += fmt::format("  counterexample: {}\n", reproduction_line(v.caller, finding, v.seed));
     }
     if (!applies) continue;
     for (const auto& [control, examination] : finding.controls) {
@@ -467,7 +467,7 @@ std::string verdict_json(const Verification& v) {
     }
     if (!finding.failure.empty()) item["failure"] = finding.failure;
     if (is_counterexample(v, finding)) {
-      item["reproduce"] = reproduction_line(v.program, finding, v.seed);
+      item["reproduce"] = reproduction_line(v.caller, finding, v.seed);
     }
     statements.push_back(std::move(item));
   }

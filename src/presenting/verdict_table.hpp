@@ -7,6 +7,7 @@
 
 #include "popgrad/evidence/statement.hpp"
 #include "popgrad/evidence/survey.hpp"
+#include "presenting/reproduction.hpp"
 
 namespace popgrad {
 
@@ -17,8 +18,8 @@ struct Verification {
   std::uint64_t seed = 1;
   double false_alarm = 1e-3;  ///< of the whole verification
   std::string command;
-  std::string program = "popgrad";  ///< of lines that repeat an instance
-  bool of_file = false;             ///< on the user's instance, which needs no such line
+  Caller caller;         ///< of lines that repeat an instance
+  bool of_file = false;  ///< on the user's instance, which needs no such line
 };
 
 /// What the column off/allowed has.

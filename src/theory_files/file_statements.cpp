@@ -172,6 +172,18 @@ void set_entry(const Sheet& sheet, const NamedFormula& set, Instance& instance,
       drawn(instance, {.entry = entry, .rung = {}, .formula = formula, .draws = true});
 }
 
+// Lists of numbers that `set` replaces, which need not fit the sizes of knobs.
+void drop_replaced_lists(const Sheet& sheet, Instance& instance) {
+  for (const NamedFormula& set : sheet.text.set) {
+    LossParameter* parameter = find(instance.loss.parameters, set.name);
+    if (parameter == nullptr || parameter->shape.empty() ||
+        parameter->value.as<std::string>() != nullptr ||
+        parameter->require == "positive_definite" || names_in(set.formula).contains(set.name))
+      continue;
+    parameter->value = fmt::format("ones({})", parameter->shape);
+  }
+}
+
 Instance instance_of(const Sheet& sheet, const Setting& setting) {
   const std::string& model = sheet.loss.name;
   Instance made(sheet.loss, setting.instance == nullptr ? Parameters(model) : *setting.instance,
@@ -189,6 +201,7 @@ Instance instance_of(const Sheet& sheet, const Setting& setting) {
       made.loss.parameters.push_back({.name = name, .value = value});
     }
   }
+  if (setting.instance == nullptr) drop_replaced_lists(sheet, made);
   for (const NamedFormula& set : sheet.text.set)
     set_entry(sheet, set, made, setting.instance == nullptr);
   return made;

@@ -332,11 +332,13 @@ TEST_CASE("cli: what is no instance is refused in one line", "[cli][instance]") 
 TEST_CASE("a counterexample is handed on as a file, or by seed and knobs", "[instance]") {
   Statement s{.id = "m.claim"};
   s.knobs = {linear_knob("a", "", 0, 2, 1), linear_knob("b", "", 0, 2, 1)};
-  CHECK(reproduction_line("popgrad", s, 3, {{"a", 0.1}, {"b", 1.0}}) ==
+  CHECK(reproduction_line({}, s, 3, {{"a", 0.1}, {"b", 1.0}}) ==
         "popgrad verify m.claim --seed 3 --set a=0.1");
   s.reads = "flow";
-  CHECK(reproduction_line("mine", s, 3, {{"b", 1.0 / 3}}) ==
+  CHECK(reproduction_line({"mine"}, s, 3, {{"b", 1.0 / 3}}) ==
         "mine instance m.claim --seed 3 --set b=0.3333333333333333 -o m.claim.json");
+  CHECK(reproduction_line({"mine", "my laws.toml"}, s, 3, {}) ==
+        "mine instance 'my laws.toml' m.claim --seed 3 -o m.claim.json");
   s.examine = [&](const Setting& setting, Examination& it) {
     it.judge(Comparison{
         .what = "a number", .measured = {setting.value(s.knobs[0]) / 3}, .predicted = {2.0 / 3}});

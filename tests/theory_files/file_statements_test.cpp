@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -308,6 +309,49 @@ TEST_CASE("file statements: a file may have those of a theory of another file",
         std::string::npos);
   const std::string other = folder.file("other.toml", "theory = { of = \"../modes.toml\" }\n");
   CHECK(run_popgrad("verify " + other).out.find("must be the name of a .toml in the folder") !=
+        std::string::npos);
+}
+
+// The rest of a line of an answer after `head`.
+std::string line_after(const std::string& text, const std::string& head) {
+  const std::size_t begin = text.find(head);
+  INFO(text);
+  REQUIRE(begin != std::string::npos);
+  const std::size_t from = begin + head.size();
+  return text.substr(from, text.find('\n', from) - from);
+}
+
+TEST_CASE("file statements: the line of a counterexample can be typed as it is printed",
+          "[theory_files][statements][cli]") {
+  using namespace command_line;
+  const Folder folder;
+  const std::string name = "two modes.toml";
+  static_cast<void>(
+      folder.file(name, modes + "[statement.wrong]\n"
+                                "knobs = { scale = { from = 0.01, to = 0.3 } }\n"
+                                "measure = { value = \"u[0]\" }\npredict = \"0.04\"\n"
+                                "relation = \"<\"\ncontrols = { tighter = \"0.001\" }\n"));
+  const auto typed = [&](const std::string& line) {
+    const std::string bin = std::filesystem::path(places::popgrad()).parent_path().string();
+    return shell("cd '" + folder.path.string() + "' && PATH=" + bin + ":$PATH && { " + line +
+                 "; } 2>&1");
+  };
+  const auto found = [&](const std::string& line) {
+    INFO(line);
+    CHECK(typed(line).status == 0);
+    const Answer again =
+        typed("popgrad verify 'two modes.toml' modes.wrong --instance modes.wrong.json");
+    INFO(again.out);
+    CHECK(again.status == 1);
+  };
+  found(line_after(typed("popgrad verify 'two modes.toml' modes.wrong --set scale=0.25").out,
+                   "counterexample: "));
+  const Answer search =
+      typed("popgrad falsify 'two modes.toml' modes.wrong --seconds 2 -q -o found.json");
+  CHECK(search.status == 1);
+  found("popgrad instance" + line_after(search.out, "popgrad instance"));
+  // The command that goes on with a search, too.
+  CHECK(content(folder.file("found.json")).find("popgrad falsify 'two modes.toml' modes.wrong") !=
         std::string::npos);
 }
 
