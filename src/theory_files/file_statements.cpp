@@ -193,7 +193,9 @@ Instance instance_of(const Sheet& sheet, const Setting& setting) {
     const double value = setting.value(knob);
     if (name == "eta") {
       made.loss.step = value;
-    } else if (find(made.loss.sizes, name) != nullptr) {
+    } else if (LossSize* size = find(made.loss.sizes, name)) {
+      // That of the loss, too, which its lists of numbers have to fit.
+      if (setting.instance == nullptr) size->value = static_cast<long>(setting.count(knob));
       if (setting.instance == nullptr) made.given.set(name, static_cast<long>(setting.count(knob)));
     } else if (find(made.loss.parameters, name) != nullptr) {
       if (setting.instance == nullptr) made.given.set(name, value);
@@ -534,7 +536,11 @@ std::vector<std::string> remove_equals(const Sheet& sheet, std::vector<Mistake>&
     claimed.push_back(signature(sheet, *instance, nullptr));
     for (std::size_t m = 0; m < mistakes.size(); ++m) {
       const bool typed = k == 0 || all[m].front();
-      all[m].push_back(typed ? signature(sheet, *instance, &mistakes[m]) : std::nullopt);
+      std::optional<std::vector<double>> own;
+      if (typed) own = signature(sheet, *instance, &mistakes[m]);
+      // Of another shape than what is measured.
+      if (own && claimed.back() && own->size() != claimed.back()->size()) own.reset();
+      all[m].push_back(std::move(own));
     }
   }
   const auto alike = [&](const auto& a, const auto& b) {
@@ -641,8 +647,10 @@ Index typed(const Sheet& sheet, const Instance& usual, const MeasureText& measur
   if (own.kind == Kind::event) {
     if (const auto comparison = comparison_in(own.formula)) own.formula = comparison->difference;
   }
-  const StateFormulas<double> formulas(
-      usual, own.rung, {{.entry = own.entry, .rung = own.rung, .formula = own.formula}});
+  std::vector<AskedFormula> asked{{.entry = own.entry, .rung = own.rung, .formula = own.formula}};
+  for (const std::string& time : own.times)
+    asked.push_back({.entry = own.entry + " at", .rung = own.rung, .formula = time});
+  const StateFormulas<double> formulas(usual, own.rung, asked);
   if (own.kind != Kind::formula && own.kind != Kind::value) {
     try {
       static_cast<void>(usual.model().row(own.rung));

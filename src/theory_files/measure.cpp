@@ -145,8 +145,9 @@ Rest rest_of(const std::array<double, 3>& times, const std::array<double, 3>& si
   return {times[2], last * std::min(1.0, last / before)};
 }
 
-// Three times, at the last of which the field is at rest; equal ones where it is from the start.
-std::array<double, 3> find_rest(const AnyRung<double>& rung) {
+// By solves that are sharper than those that limits are read from: what these are off by moves a field that has
+// fallen to 1e-10, so that it seems to fall no more.
+Rest find_rest(const AnyRung<double>& rung) {
   Vector<double> x = rung.initial, slope(x.size());
   std::vector<double> times{0}, sizes;
   const auto measure_size = [&] {
@@ -155,7 +156,7 @@ std::array<double, 3> find_rest(const AnyRung<double>& rung) {
   };
   measure_size();
   double largest = sizes[0];
-  if (largest == 0) return {0, 0, 0};
+  if (largest == 0) return {};
   SolveRequest<double> request;
   request.relative_tolerance = tolerance / 100;
   request.absolute_tolerance = tolerance / 10'000;
@@ -179,14 +180,16 @@ std::array<double, 3> find_rest(const AnyRung<double>& rung) {
     request.start = request.end;
     request.end *= longer;
   }
-  return {times.end()[-3], times.end()[-2], times.end()[-1]};
+  return rest_of({times.end()[-3], times.end()[-2], times.end()[-1]},
+                 {sizes.end()[-3], sizes.end()[-2], sizes.end()[-1]});
 }
 
 template <class T>
 using Reader = std::function<Vector<T>(const Vector<T>& state, const T& t)>;
 
 // Numbers at a state that is at rest but for the way that is left at the rate of the field, each component by itself,
-// as ways of components that cancel now need not at the end.
+// as ways of components that cancel now need not at the end. Their sum counts twice: a number that comes along the slowest
+// mode is off by all of it, and by what is of higher order in the way.
 template <class T>
 std::vector<Quantity> with_tails(std::vector<Quantity> numbers, const Reader<T>& read, Vector<T> x,
                                  const Vector<T>& slope, const Rest& rest) {
@@ -202,29 +205,20 @@ std::vector<Quantity> with_tails(std::vector<Quantity> numbers, const Reader<T>&
     x[i] = before;
   }
   for (std::size_t k = 0; k < numbers.size(); ++k)
-    numbers[k].add(ErrorPart::next_order(to_double(tails[static_cast<Index>(k)])));
+    numbers[k].add(ErrorPart::next_order(2 * to_double(tails[static_cast<Index>(k)])));
   return numbers;
 }
 
 template <class T>
 std::vector<Quantity> limit_of_flow(const AnyRung<double>& in_double, const AnyRung<T>& rung,
                                     const Reader<T>& read) {
-  const std::array<double, 3> times = find_rest(in_double);
-  const double end = times[2];
-  const bool begins_at_rest = end == 0;
-  const SolvedIn<T> solved(
-      rung, begins_at_rest ? std::vector{end} : std::vector(times.begin(), times.end()), tolerance);
-  const std::size_t last = solved.size() - 1;
+  const Rest rest = find_rest(in_double);
+  const SolvedIn<T> solved(rung, {rest.time}, tolerance);
   std::vector<Quantity> numbers =
-      solved.all_at(last, [&](const Vector<T>& state) { return read(state, T(end)); });
-  if (begins_at_rest) return numbers;
+      solved.all_at(0, [&](const Vector<T>& state) { return read(state, T(rest.time)); });
   Vector<T> slope(rung.dimension);
-  std::array<double, 3> sizes{};
-  for (std::size_t k = 0; k < 3; ++k) {
-    rung.field.value(solved.state(k), slope, T(times[k]));
-    sizes[k] = to_double(T(slope.norm()));
-  }
-  return with_tails<T>(std::move(numbers), read, solved.state(last), slope, rest_of(times, sizes));
+  rung.field.value(solved.state(0), slope, T(rest.time));
+  return with_tails<T>(std::move(numbers), read, solved.state(0), slope, rest);
 }
 
 // Steps in many digits, so that they are those of the map: of doubles, chaotic ones are soon others.

@@ -214,6 +214,11 @@ TEST_CASE("file statements: equal mistakes are listed, those that a check does n
       statement_in("measure = { limit = \"sum(u)\" }\npredict = \"sum(s) + 5 * (n - n)\"\n");
   CHECK(names_of(equals) == std::vector<std::string>{"predict: sign - -> + at column 17"});
   CHECK(equals.theorem.find("constant 5 -> 5.5") != std::string::npos);
+  // Two numbers in place of three.
+  const Statement shapes = statement_in(
+      "measure = { value = \"u\" }\n"
+      "predict = \"scale**2 * ones(3)\"\n");
+  CHECK(names_of(shapes) == std::vector<std::string>{"predict: exponent 2 -> 3 at column 8"});
   // Rounded numbers: a tenth more of a constant is seen at some instances only, not at this one.
   const Statement lax = statement_in(
       "knobs = { scale = { from = 0.01, to = 0.3 } }\n"
@@ -253,6 +258,8 @@ TEST_CASE("file statements: mistakes are refused at their places", "[theory_file
       {"measure = { limit = \"u\", at = 3 }\npredict = \"s\"",
        "has times, which only a measure `along` a rung has"},
       {"measure = { along = \"u\" }\npredict = \"s\"", "needs times, as in at = [1, 10]"},
+      {"measure = { along = \"u\", at = [1, \"q\"] }\npredict = \"s\"",
+       "m.toml:21:36: statement.one.measure.at: unknown name q"},
       {"measure = { limit = \"u\", along = \"u\" }\npredict = \"s\"", "needs one of"},
       {"measure = { limit = \"u\", rung = \"floe\" }\npredict = \"s\"", "did you mean 'flow'"},
       {good + "relation = \"~\"", "m.toml:23:12: statement.one.relation: must be"},

@@ -3,6 +3,7 @@
 #include "popgrad/rungs/rung.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 #include "theory_files/file_against_rung.hpp"
+#include "theory_files/file_against_statements.hpp"
 
 namespace joma_reduced_file_test {
 namespace {
@@ -23,6 +24,15 @@ TEST_CASE("joma: a theory file of the reduced flow is the rung", "[joma][theory_
                                     {"stable_rank", "stable_rank"},
                                     {"largest_delta", "largest_delta"}},
                                    {0, 0.5, 1, 2, 4});
+}
+
+TEST_CASE("joma: statements written as data hold as those in C++ do", "[joma][theory_files][cli]") {
+  file_against_statements::require_same_verdicts("theorems/joma/tests/reduced.toml",
+                                                 {{"sum-of-logarithms", "joma.clock-change"},
+                                                  {"linear-growth", "joma.linear-growth"},
+                                                  {"entropy-at-the-end", "joma.entropy-bounce"},
+                                                  {"gain", "joma.salient-first"},
+                                                  {"stable-rank", "joma.stable-rank"}});
 }
 
 }  // namespace

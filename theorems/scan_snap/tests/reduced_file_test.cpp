@@ -3,6 +3,7 @@
 #include "popgrad/rungs/rung.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 #include "theory_files/file_against_rung.hpp"
+#include "theory_files/file_against_statements.hpp"
 
 namespace scan_snap_reduced_file_test {
 namespace {
@@ -28,6 +29,15 @@ TEST_CASE("scan-snap: a theory file of the reduced flow is the rung", "[scan-sna
                                     {"xi_0", "xi_0"},
                                     {"xi_1", "xi_1"}},
                                    {0, 2, 10, 40});
+}
+
+TEST_CASE("scan-snap: statements written as data hold as those in C++ do",
+          "[scan-snap][theory_files][cli]") {
+  file_against_statements::require_same_verdicts(
+      "theorems/scan_snap/tests/reduced.toml", {{"parts", "scan-snap.growth"},
+                                                {"growth-from-above", "scan-snap.growth"},
+                                                {"decoder", "scan-snap.decoder-closed-form"},
+                                                {"largest-before", "scan-snap.phase-transition"}});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "popgrad/rungs/rung.hpp"
 #include "theorems/scb/rungs/reduced_flow.hpp"
 #include "theory_files/file_against_rung.hpp"
+#include "theory_files/file_against_statements.hpp"
 
 namespace scb_reduced_file_test {
 namespace {
@@ -21,6 +22,13 @@ TEST_CASE("scb: a theory file of the reduced flow is the rung", "[scb][theory_fi
                                     {"dist_P", "dist_P"},
                                     {"dist_Q", "dist_Q"}},
                                    {0, 1, 5, 20, 60});
+}
+
+TEST_CASE("scb: statements written as data hold as those in C++ do", "[scb][theory_files][cli]") {
+  file_against_statements::require_same_verdicts("theorems/scb/tests/reduced.toml",
+                                                 {{"hyperbola", "scb.hyperbola"},
+                                                  {"learnt", "scb.fixed-points"},
+                                                  {"residual-two", "scb.reduction"}});
 }
 
 }  // namespace
