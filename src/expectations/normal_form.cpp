@@ -21,17 +21,13 @@ constexpr long most_power = 64;
 
 void require_few(std::size_t terms) {
   if (terms > most_terms)
-    throw NotHandled(fmt::format("it has more than {} terms as a polynomial", most_terms));
+    throw TooLong(fmt::format("it has more than {} terms as a polynomial", most_terms));
 }
 
-Polynomial product(const Polynomial& a, const Polynomial& b, const Shape& shape) {
-  require_few(a.terms.size() * b.terms.size());
-  TermSum sum;
-  for (const Term& x : a.terms) {
-    const Term left = stretched(x, shape);
-    for (const Term& y : b.terms) sum.add(expectations::product(left, stretched(y, shape)));
-  }
-  return {shape, sum.terms()};
+double factors_of(const Polynomial& form) {
+  double factors = 0;
+  for (const Term& term : form.terms) factors += static_cast<double>(term.factors.size());
+  return factors;
 }
 
 // 1 where entry i of the result is that of the argument, as a matrix (result, argument).
@@ -147,8 +143,30 @@ std::optional<Split> split_off_coefficient(const Term& term) {
 }  // namespace
 }  // namespace normal_form_cpp
 
-NormalForm::NormalForm(const std::vector<Array>& draws, bool of_functions)
-    : draws_(draws), of_functions_(of_functions) {}
+NormalForm::NormalForm(const std::vector<Array>& draws, bool of_functions, double most_factors)
+    : draws_(draws), of_functions_(of_functions), most_factors_(most_factors) {}
+
+void NormalForm::count_factors(const Polynomial& a, const Polynomial& b) {
+  using namespace normal_form_cpp;
+  const std::size_t left = a.terms.size(), right = b.terms.size();
+  require_few(left * right);
+  factors_ +=
+      static_cast<double>(right) * factors_of(a) + static_cast<double>(left) * factors_of(b);
+  if (factors_ > most_factors_) {
+    throw TooLong(
+        fmt::format("it takes more than {:g} factors to write it as a polynomial", most_factors_));
+  }
+}
+
+Polynomial NormalForm::product(const Polynomial& a, const Polynomial& b, const Shape& shape) {
+  count_factors(a, b);
+  TermSum sum;
+  for (const Term& x : a.terms) {
+    const Term left = stretched(x, shape);
+    for (const Term& y : b.terms) sum.add(expectations::product(left, stretched(y, shape)));
+  }
+  return {shape, sum.terms()};
+}
 
 bool NormalForm::drawn(const Array& array) {
   const auto known = drawn_.find(array.place);
@@ -194,7 +212,7 @@ Polynomial NormalForm::einsum_of(const Array& array) {
     return both ? collected(of(array.input(i)), *array.graph) : of(array.input(i));
   };
   const Polynomial a = factor(0), b = factor(1);
-  require_few(a.terms.size() * b.terms.size());
+  count_factors(a, b);
   TermSum sum;
   for (const Term& x : a.terms) {
     for (const Term& y : b.terms) {

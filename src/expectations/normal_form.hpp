@@ -1,6 +1,7 @@
 #pragma once
 /// Formulas as polynomials in draws and functions of what is affine in draws, whose coefficients are formulas without draws, kept whole.
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <vector>
@@ -29,8 +30,10 @@ struct Affine {
 /// comparisons, and the functions of term.hpp and those made of them.
 class NormalForm {
  public:
-  /// These variables are draws. Only with functions there are terms with factors of that kind.
-  explicit NormalForm(const std::vector<Array>& draws, bool of_functions = false);
+  /// These variables are draws. Only with functions there are terms with factors of that kind. Most factors of all terms
+  /// that are multiplied on the way: each takes some 20 microseconds.
+  explicit NormalForm(const std::vector<Array>& draws, bool of_functions = false,
+                      double most_factors = std::numeric_limits<double>::infinity());
   /// Throws NotHandled.
   const Polynomial& of(const Array& array);
   /// Whether the array depends on a draw.
@@ -40,6 +43,9 @@ class NormalForm {
 
  private:
   Polynomial made(const Array& array);
+  Polynomial product(const Polynomial& a, const Polynomial& b, const Shape& shape);
+  // That their product is not too long; counts its factors.
+  void count_factors(const Polynomial& a, const Polynomial& b);
   Polynomial power_of(const Array& array);
   Polynomial einsum_of(const Array& array);
   Polynomial entries_of(Function function, const Array& argument);
@@ -50,6 +56,7 @@ class NormalForm {
 
   std::vector<Array> draws_;
   bool of_functions_;
+  double factors_ = 0, most_factors_;
   std::map<std::size_t, bool> drawn_;
   std::map<std::size_t, Polynomial> known_;
   std::map<std::size_t, std::optional<Affine>> affine_;

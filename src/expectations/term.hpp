@@ -30,6 +30,12 @@ class NotHandled : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// It would take too much work.
+class TooLong final : public NotHandled {
+ public:
+  using NotHandled::NotHandled;
+};
+
 enum class FactorKind { atom, draw, hole, function };
 
 /// What a factor is of its array, entry by entry: step is 1 above 0, else 0; gaussian exp(-a^2); delta the slope of

@@ -544,10 +544,16 @@ class Examiner {
 
   void conclude(const Subject& subject, const Problem& problem, const AtPoints& drawn,
                 Residual& residual) {
-    const bool proved = !request_.only_points && is_proved(problem.what);
+    const Proof proof = request_.only_points ? Proof{} : proof_of(problem.what);
+    const bool proved = proof.found;
     residual.outcome = proved ? Residual::Outcome::proved : Residual::Outcome::zero_at_points;
     residual.how = proved ? "for all values" : points_text(drawn);
-    if (loss_.sizes.empty() || request_.only_points) return;
+    const std::string unproved =
+        proof.too_long.empty() ? "" : fmt::format("; not proved: {}", proof.too_long);
+    if (loss_.sizes.empty() || request_.only_points) {
+      residual.how += unproved;
+      return;
+    }
     std::vector<std::string> sizes;
     for (const LossSize& size : loss_.sizes)
       sizes.push_back(fmt::format("{} = {}", size.name, value_of(size, given_)));
@@ -561,7 +567,7 @@ class Examiner {
         if (found.points > 0 && found.largest && wrong.empty()) {
           wrong = fmt::format("; with other sizes not: {} at {}: {}", found.largest->component,
                               found.largest->place, found.largest->value);
-        } else if (found.points > 0 && !found.largest && (!proved || is_proved(other.what))) {
+        } else if (found.points > 0 && !found.largest && (!proved || proof_of(other.what).found)) {
           ++others;
         }
       } catch (const InputError&) {
@@ -570,7 +576,7 @@ class Examiner {
     }
     residual.how += fmt::format(" at sizes {}", fmt::join(sizes, ", "));
     if (others > 0) residual.how += fmt::format(" and {} other{}", others, others > 1 ? "s" : "");
-    residual.how += wrong;
+    residual.how += wrong + unproved;
   }
 
   const SampleLoss& loss_;

@@ -31,6 +31,8 @@ constexpr std::size_t most_points = 8;
 constexpr std::uint64_t most_attempts = 300;
 // Entries of all arrays of the formulas, beyond which points take long.
 constexpr double most_entries = 3e5;
+// On the way to a normal form: some ten seconds.
+constexpr double most_factors = 5e5;
 constexpr unsigned working_digits = 60;
 // Of the largest term, in which working_digits leave room for terms that cancel within it.
 constexpr double zero_in_digits = 1e-40;
@@ -175,7 +177,7 @@ class RationalForm {
   }
   static bool vanishes(const Array& a) {
     try {
-      return is_empty(expectations::NormalForm(variables_of({a})).of(a));
+      return is_empty(expectations::NormalForm(variables_of({a}), false, most_factors).of(a));
     } catch (const expectations::NotHandled&) {
       return false;
     }
@@ -526,7 +528,7 @@ AtPoints at_points(const Vanishing& what, const DrawnVariables& variables) {
   return Evaluation<Real>(what, formulas, points).result();
 }
 
-bool is_proved(const Vanishing& what) {
+Proof proof_of(const Vanishing& what) {
   using namespace vanishing_cpp;
   std::vector<Array> differences;
   for (const Difference& d : what.differences) differences.push_back(d.array);
@@ -536,16 +538,19 @@ bool is_proved(const Vanishing& what) {
     std::vector<Array> over;
     for (const Array& formula : form.formulas()) {
       const auto& quotient = quotients.of(formula);
-      if (!quotient) return false;
+      if (!quotient) return {};
       over.push_back(quotient->over);
     }
-    expectations::NormalForm normal_form(variables_of(over));
-    return std::all_of(over.begin(), over.end(),
-                       [&](const Array& formula) { return is_empty(normal_form.of(formula)); });
+    expectations::NormalForm normal_form(variables_of(over), false, most_factors);
+    return {std::all_of(over.begin(), over.end(),
+                        [&](const Array& formula) { return is_empty(normal_form.of(formula)); }),
+            {}};
+  } catch (const expectations::TooLong& reason) {
+    return {false, reason.what()};
   } catch (const expectations::NotHandled&) {
-    return false;
+    return {};
   } catch (const InputError&) {  // of arrays beyond memory
-    return false;
+    return {};
   }
 }
 

@@ -56,9 +56,13 @@ struct AtPoints {
 /// At 8 points, or as many as are found in the domain and take no long time.
 AtPoints at_points(const Vanishing& what, const DrawnVariables& variables);
 
+struct Proof {
+  bool found = false;
+  std::string too_long;  ///< why none was sought to the end; or empty
+};
 /// Whether all differences have an empty normal form as polynomials in their variables, after multiplication with
-/// divisors: they are 0 at all points where they are defined. False where that is not seen.
-bool is_proved(const Vanishing& what);
+/// divisors: they are 0 at all points where they are defined. Cost: some ten seconds, or it is too long.
+Proof proof_of(const Vanishing& what);
 
 /// Of an entry of an array: "s", "s[0]", "W[1, 2]".
 std::string entry_text(const std::string& name, const formulas::Shape& shape, Index entry);

@@ -2,6 +2,8 @@
 
 #include "popgrad/learning/residual.hpp"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
@@ -35,6 +37,31 @@ SampleLoss edge() {
                      .map = {{"p", "x * y"}, {"s", "x**2 + y**2"}},
                      .step = {{"p", "p - eta * (p - 1) * s + eta**2 * (p - 1)**2 * p"},
                               {"s", "s - 4 * eta * (p - 1) * p + eta**2 * (p - 1)**2 * s"}}}}};
+}
+
+TEST_CASE("a proof that would be too long stops, and the line has the reason", "[learning]") {
+  // A sum of twelve to the sixth power, in two orders: 12^6 terms.
+  SampleLoss loss{
+      .name = "sums",
+      .paper = "",
+      .invariants = {{.name = "apart", .formula = "x - y", .of = "sums"}},
+      .rungs = {{.name = "sums",
+                 .of = "",
+                 .states = {{.name = "x", .start = "1"}, {.name = "y", .start = "1"}}}}};
+  LossRung& rung = loss.rungs.front();
+  std::string forwards, backwards;
+  for (const char letter : std::string("abcdefghijkl")) {
+    const std::string name = fmt::format("w_{}", letter);
+    rung.states.push_back({.name = name, .start = "1"});
+    rung.flow.push_back({name, "1"});
+    forwards = forwards.empty() ? name : forwards + " + " + name;
+    backwards = backwards.empty() ? name : name + " + " + backwards;
+  }
+  rung.flow.push_back({"x", fmt::format("({})**6", forwards)});
+  rung.flow.push_back({"y", fmt::format("({})**6", backwards)});
+  CHECK(to_text(residual_of(loss, "invariant.apart")) ==
+        "invariant.apart: zero at 8 rational points; not proved: it has more than 20000 terms as a "
+        "polynomial");
 }
 
 TEST_CASE("steps through a map are proved, and a wrong sign has a component and a point",
