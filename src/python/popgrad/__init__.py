@@ -16,6 +16,7 @@ except ImportError as error:
     raise ImportError(f"popgrad: the compiled part cannot be loaded ({error}); install with 'pip install .' "
                       "by this very Python, or put build/python into PYTHONPATH after a build with "
                       "-DPOPGRAD_PYTHON=ON") from error
+from . import formulas
 from ._errors import Error, NumericalError
 from ._results import (Comparison, Landscape, Result, Run, Searches, Table, Verdict, Verdicts)
 from ._theory import Observer, Theory, command, falsify, theories, theory, verify
@@ -24,4 +25,4 @@ from ._watch import Watch
 __version__ = _popgrad.__version__
 __all__ = ["Comparison", "Error", "Landscape", "NumericalError", "Observer", "Result", "Run",
            "Searches", "Table", "Theory", "Verdict", "Verdicts", "Watch", "__version__", "command", "falsify",
-           "theories", "theory", "verify"]
+           "formulas", "theories", "theory", "verify"]

@@ -17,6 +17,7 @@ from ._call import (Array, Path, Progress, call, check_names, csv_of, document, 
 from ._errors import Error
 from ._results import Comparison, Landscape, Result, Run, Searches, Table, Verdicts
 from ._toml import toml_of
+from .formulas import recorded
 
 Number = Union[int, float, str, fractions.Fraction, decimal.Decimal, None]
 Numbers = Union[Sequence[Any], Array, str, None]
@@ -63,7 +64,8 @@ class Theory:
     """A model with its statements, on one instance.
 
     ``name`` is one of ``theories()``, the path of a theory file (.toml), the text of one, or a dictionary of its
-    sections, whose values may be arrays; ``to_toml()`` gives the text.
+    sections, whose values may be arrays, and whose formulas may be functions (``popgrad.formulas``); ``to_toml()``
+    gives the text.
     ``instance`` is a dictionary with the names of an instance file (numbers, texts, lists, NumPy
     arrays, tensors; ``fractions.Fraction`` and ``decimal.Decimal`` are exact), the path of such a file,
     or None for the defaults of the model. Parameters can be given as keywords as well.
@@ -73,7 +75,7 @@ class Theory:
 
     def __init__(self, name: Union[Path, Mapping[str, Any]], instance: Instance = None,
                  **parameters: Any) -> None:
-        given = toml_of(name) if isinstance(name, Mapping) else name
+        given = toml_of(recorded(name)) if isinstance(name, Mapping) else name
         given = os.fspath(given) if isinstance(given, os.PathLike) else given
         is_text = isinstance(given, str) and "\n" in given
         #: Files in memory, by name, that commands of this theory read.
