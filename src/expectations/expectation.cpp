@@ -97,22 +97,50 @@ class Recursion {
   void add(const Polynomial& polynomial) {
     for (const Term& term : polynomial.terms) add(term);
   }
+  void add_product(const Polynomial& f, const Polynomial& g) {
+    require_few(f, g);
+    for (const Term& x : f.terms) {
+      for (const Term& y : g.terms) add(outer_product(x, y));
+    }
+  }
+  /// The product, less that of the means: of polynomials without functions, whose pairings are those that join both.
+  void add_joined_product(const Polynomial& f, const Polynomial& g) {
+    require_few(f, g);
+    for (Term other : g.terms) {
+      for (Factor& factor : other.factors) {
+        if (factor.kind == FactorKind::draw) factor.array.place = copy_of(factor.array);
+      }
+      for (const Term& term : f.terms) add_unjoined(outer_product(term, other));
+    }
+  }
   [[nodiscard]] double pairings() const { return pairings_; }
   [[nodiscard]] const std::set<std::string>& kernels() const { return kernels_.names(); }
 
   std::vector<Term> result() {
-    for (const auto& [degree, sum] : by_degree_) {
-      for (const Term& term : sum.terms()) pairings_ += pairings_of(term);
+    for (const auto* terms : {&by_degree_, &unjoined_}) {
+      for (const auto& [degree, sum] : *terms) {
+        for (const Term& term : sum.terms()) pairings_ += pairings_of(term);
+      }
     }
     if (pairings_ > most_pairings)
       throw NotHandled(
           fmt::format("it has {:.3g} pairings of draws, more than {:g}", pairings_, most_pairings));
     std::size_t states = 0;
+    const auto count_state = [&] {
+      if (++states > most_states)
+        throw NotHandled(fmt::format("its expectation has more than {} terms", most_states));
+    };
+    while (!unjoined_.empty()) {
+      const auto highest = unjoined_.extract(std::prev(unjoined_.end()));
+      for (const Term& term : highest.mapped().terms()) {
+        count_state();
+        add_pairs_of_unjoined(term);
+      }
+    }
     while (!by_degree_.empty() && by_degree_.rbegin()->first > 0) {
       const auto highest = by_degree_.extract(std::prev(by_degree_.end()));
       for (const Term& term : highest.mapped().terms()) {
-        if (++states > most_states)
-          throw NotHandled(fmt::format("its expectation has more than {} terms", most_states));
+        count_state();
         add_pairs(term);
       }
     }
@@ -128,11 +156,30 @@ class Recursion {
     return law_.reads(function.array, draw);
   }
 
-  // Factors of each variable.
-  static std::map<std::size_t, std::size_t> degrees_of(const Term& term) {
+  static void require_few(const Polynomial& f, const Polynomial& g) {
+    if (f.terms.size() * g.terms.size() > most_states)
+      throw NotHandled(fmt::format("its product with itself has {} terms, more than {}",
+                                   f.terms.size() * g.terms.size(), most_states));
+  }
+  // A variable of the same shape that stands for the draw in the other factor of a joined product.
+  std::size_t copy_of(const Array& draw) {
+    const Array copy = graph_.variable("copy of " + draw.node().text, draw.shape());
+    originals_.emplace(copy.place, draw.place);
+    return copy.place;
+  }
+  [[nodiscard]] bool is_copy(const Factor& draw) const {
+    return originals_.contains(draw.array.place);
+  }
+  [[nodiscard]] std::size_t original(std::size_t place) const {
+    const auto found = originals_.find(place);
+    return found == originals_.end() ? place : found->second;
+  }
+
+  // Factors of each variable, copies among them.
+  [[nodiscard]] std::map<std::size_t, std::size_t> degrees_of(const Term& term) const {
     std::map<std::size_t, std::size_t> degrees;
     for (const Factor& factor : term.factors) {
-      if (factor.kind == FactorKind::draw) ++degrees[factor.array.place];
+      if (factor.kind == FactorKind::draw) ++degrees[original(factor.array.place)];
     }
     return degrees;
   }
@@ -243,6 +290,61 @@ class Recursion {
     }
   }
 
+  // Dropped where no draw can be paired with its copy.
+  void add_unjoined(Term term) {
+    if (pairings_of(term) == 0) return;
+    std::set<std::size_t> own, copied;
+    for (const Factor& factor : term.factors) {
+      if (factor.kind == FactorKind::draw)
+        (is_copy(factor) ? copied : own).insert(original(factor.array.place));
+    }
+    if (std::none_of(own.begin(), own.end(),
+                     [&](std::size_t draw) { return copied.contains(draw); }))
+      return;
+    TermSum& of_degree = unjoined_[degree_of(term)];
+    of_degree.add(std::move(term));
+  }
+
+  // The first draw of the variable of least degree. With a partner from the other factor the term is joined, and
+  // copies are the draws that they stand for.
+  void add_pairs_of_unjoined(const Term& term) {
+    const std::map<std::size_t, std::size_t> degrees = degrees_of(term);
+    const std::size_t least =
+        std::min_element(degrees.begin(), degrees.end(), [](const auto& a, const auto& b) {
+          return a.second < b.second;
+        })->first;
+    const auto is_least = [&](const Factor& f) {
+      return f.kind == FactorKind::draw && original(f.array.place) == least;
+    };
+    const auto first = std::find_if(term.factors.begin(), term.factors.end(), is_least);
+    const Factor& x = *first;
+    Term rest = term;
+    rest.factors.erase(rest.factors.begin() + (first - term.factors.begin()));
+    const Array draw{&graph_, least};
+    for (std::size_t k = 0; k < rest.factors.size(); ++k) {
+      const Factor y = rest.factors[k];
+      if (!is_least(y)) continue;
+      Term paired = rest;
+      paired.factors.erase(paired.factors.begin() + static_cast<Index>(k));
+      const bool joins = is_copy(x) != is_copy(y);
+      if (joins) {
+        for (Factor& factor : paired.factors) {
+          if (factor.kind == FactorKind::draw) factor.array.place = original(factor.array.place);
+        }
+      }
+      std::vector<Label> labels = x.labels;
+      labels.insert(labels.end(), y.labels.begin(), y.labels.end());
+      for (const Term& entry : law_.covariance(draw, draw)) {
+        Term made = with_entry(paired, entry, labels);
+        if (joins) {
+          add(std::move(made));
+        } else {
+          add_unjoined(std::move(made));
+        }
+      }
+    }
+  }
+
   void add_entries(const Term& term, const std::vector<Term>& entries, std::vector<Label> labels,
                    const std::vector<Label>& more) {
     labels.insert(labels.end(), more.begin(), more.end());
@@ -299,37 +401,117 @@ class Recursion {
   formulas::Graph& graph_;
   Kernels kernels_;
   std::map<std::size_t, TermSum> by_degree_;
+  std::map<std::size_t, TermSum> unjoined_;       // products whose factors have draws of their own
+  std::map<std::size_t, std::size_t> originals_;  // by copy
   double pairings_ = 0;
 };
 
-}  // namespace
-}  // namespace expectation_cpp
-
-Expectation expectation(const formulas::Array& formula, const std::vector<NormalDraw>& normals) {
-  using namespace expectation_cpp;
-  Expectation result;
-  try {
-    std::vector<Array> variables;
-    for (const NormalDraw& normal : normals) variables.push_back(normal.variable);
-    NormalForm form(variables, true);
+// Normal draws of formulas, and their law.
+class Setting {
+ public:
+  explicit Setting(const std::vector<NormalDraw>& normals)
+      : form_(variables_of(normals), true), law_(normals, form_) {
     for (const NormalDraw& normal : normals) {
-      if (normal.covariance && form.drawn(*normal.covariance))
+      if (normal.covariance && form_.drawn(*normal.covariance))
         throw NotHandled("a covariance depends on normal draws");
     }
-    NormalLaw law(normals, form);
-    Recursion recursion(law, *formula.graph);
-    recursion.add(collected(form.of(formula), *formula.graph));
-    const std::vector<Term> terms = recursion.result();
-    result.pairings = recursion.pairings();
-    result.terms = terms.size();
-    result.kernels.assign(recursion.kernels().begin(), recursion.kernels().end());
-    result.mean = sum_of(terms, formula.shape(), *formula.graph);
+  }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+
+  NormalLaw& law() { return law_; }
+  Polynomial form_of(const Array& formula) { return collected(form_.of(formula), *formula.graph); }
+
+ private:
+  static std::vector<Array> variables_of(const std::vector<NormalDraw>& normals) {
+    std::vector<Array> variables;
+    for (const NormalDraw& normal : normals) variables.push_back(normal.variable);
+    return variables;
+  }
+
+  NormalForm form_;
+  NormalLaw law_;
+};
+
+// Terms without functions of draws, and those with.
+struct Parted {
+  Polynomial polynomial, with_functions;
+};
+Parted parted(const Polynomial& form) {
+  Parted made{{form.shape, {}}, {form.shape, {}}};
+  for (const Term& term : form.terms)
+    (functions_of(term).empty() ? made.polynomial : made.with_functions).terms.push_back(term);
+  return made;
+}
+
+template <class Make>
+Expectation or_why(const Make& make) {
+  Expectation result;
+  try {
+    make(result);
   } catch (const NotHandled& reason) {
     result.why = reason.what();
   } catch (const InputError& error) {  // of arrays beyond memory, or of divisions by 0
     result.why = error.what();
   }
   return result;
+}
+
+void set_result(Expectation& result, const Recursion& recursion, const std::vector<Term>& terms,
+                const Shape& shape, formulas::Graph& graph) {
+  result.pairings = recursion.pairings();
+  result.terms = terms.size();
+  result.kernels.assign(recursion.kernels().begin(), recursion.kernels().end());
+  result.mean = sum_of(terms, shape, graph);
+}
+
+}  // namespace
+}  // namespace expectation_cpp
+
+Expectation expectation(const formulas::Array& formula, const std::vector<NormalDraw>& normals) {
+  using namespace expectation_cpp;
+  return or_why([&](Expectation& result) {
+    Setting setting(normals);
+    Recursion recursion(setting.law(), *formula.graph);
+    recursion.add(setting.form_of(formula));
+    const std::vector<Term> terms = recursion.result();
+    set_result(result, recursion, terms, formula.shape(), *formula.graph);
+  });
+}
+
+Expectation covariance(const formulas::Array& f, const formulas::Array& g,
+                       const std::vector<NormalDraw>& normals) {
+  using namespace expectation_cpp;
+  return or_why([&](Expectation& result) {
+    Setting setting(normals);
+    formulas::Graph& graph = *f.graph;
+    const Parted x = parted(setting.form_of(f)), y = parted(setting.form_of(g));
+    Recursion recursion(setting.law(), graph);
+    recursion.add_joined_product(x.polynomial, y.polynomial);
+    TermSum sum;
+    const auto mean = [&](const Polynomial& form) {
+      Recursion own(setting.law(), graph);
+      own.add(form);
+      return own.result();
+    };
+    for (const auto& [a, b] :
+         {std::pair{&x.polynomial, &y.with_functions}, std::pair{&x.with_functions, &y.polynomial},
+          std::pair{&x.with_functions, &y.with_functions}}) {
+      if (a->terms.empty() || b->terms.empty()) continue;
+      recursion.add_product(*a, *b);
+      for (const Term& of_a : mean(*a)) {
+        for (const Term& of_b : mean(*b)) {
+          Term both = outer_product(of_a, of_b);
+          both.coefficient = -both.coefficient;
+          sum.add(std::move(both));
+        }
+      }
+    }
+    for (Term& term : recursion.result()) sum.add(std::move(term));
+    Shape shape = f.shape();
+    shape.insert(shape.end(), g.shape().begin(), g.shape().end());
+    set_result(result, recursion, sum.terms(), shape, graph);
+  });
 }
 
 }  // namespace popgrad::expectations

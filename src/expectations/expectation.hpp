@@ -43,4 +43,10 @@ inline constexpr double most_pairings = 1e6;
 /// terms, at most one thousandth of a second each for up to a dozen factors.
 Expectation expectation(const formulas::Array& formula, const std::vector<NormalDraw>& normals);
 
+/// Covariance of two formulas, E[f g] - E f E g: axes of `f`, then those of `g`. Of polynomials only the pairings that
+/// join a draw of `f` to one of `g` are there, so that nothing cancels; where there are functions of draws the means are
+/// taken off, which loses digits by E f E g over the result.
+Expectation covariance(const formulas::Array& f, const formulas::Array& g,
+                       const std::vector<NormalDraw>& normals);
+
 }  // namespace popgrad::expectations

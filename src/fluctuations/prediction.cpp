@@ -68,9 +68,11 @@ Rung moments_of(const Rung& sgd, std::string model, WhyNotKnown why) {
         "`>= 0`", "only where the law of one draw is sampled"}});
   rung.predict = [make = sgd.make, model = std::move(model), why = std::move(why)](
                      const Parameters& p, std::uint64_t seed) {
-    const AnyRung<double> steps = make(p, seed);
-    return std::make_shared<const Prediction>(
-        predict_moments(steps, model, steps.draws.covariance || !why ? "" : why(p, seed)));
+    auto steps = std::make_shared<const AnyRung<double>>(make(p, seed));
+    Prediction law =
+        predict_moments(*steps, model, steps->draws.covariance || !why ? "" : why(p, seed));
+    law.steps = std::move(steps);
+    return std::make_shared<const Prediction>(std::move(law));
   };
   rung.why_no_symbols = "has no right-hand side of its own; take the rung 'flow'";
   return rung;

@@ -145,6 +145,11 @@ std::vector<T> ArrayMean<T>::of(
   return mean;
 }
 
+bool finite_law_is_summed(const std::vector<Draw>& draws) {
+  const FiniteDraws finite = finite_draws(draws);
+  return finite.draws.size() == draws.size() && finite.values <= most_summed_values;
+}
+
 OneSample::OneSample(LossArrays& arrays, Array loss, std::vector<Draw> draws,
                      std::vector<std::vector<double>> parameters,
                      std::shared_ptr<const StoredSamples> stored, bool always_stored)
@@ -153,11 +158,9 @@ OneSample::OneSample(LossArrays& arrays, Array loss, std::vector<Draw> draws,
       draws_(std::move(draws)),
       parameters_(std::move(parameters)),
       stored_(std::move(stored)) {
-  double values = 1;
-  for (const Draw& draw : draws_) values *= draw.is_finite() ? draw.values() : HUGE_VAL;
-  if (values <= most_summed_values && !always_stored) {
+  if (finite_law_is_summed(draws_) && !always_stored) {
     known_ = KnownDraws::directly;
-    samples_ = static_cast<Index>(std::llround(values));
+    samples_ = static_cast<Index>(std::llround(finite_draws(draws_).values));
   } else if (stored_) {
     known_ = KnownDraws::from_nodes;
     samples_ = stored_->count;

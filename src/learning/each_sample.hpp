@@ -149,5 +149,7 @@ class OneSample {
 
 /// Combinations of values up to which the covariance of one draw sums over all of them.
 inline constexpr double most_summed_values = 200'000;
+/// Whether these draws are of finite laws, of no more values together.
+bool finite_law_is_summed(const std::vector<Draw>& draws);
 
 }  // namespace popgrad::learning

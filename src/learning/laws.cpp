@@ -100,6 +100,42 @@ bool jumps(const Array& part, const std::vector<expectations::NormalDraw>& norma
   return false;
 }
 
+// Normal draws among those that are read, or why there is no expectation over them.
+struct NormalsOf {
+  std::vector<expectations::NormalDraw> draws{};
+  std::string why{};
+};
+NormalsOf normals_of(const std::vector<Draw>& read) {
+  NormalsOf normals;
+  for (const Draw& draw : read) {
+    if (draw.is_finite()) continue;
+    if (draw.law != Law::normal)
+      return {.why = "draw " + draw.name() + " is neither normal nor of a finite law"};
+    normals.draws.push_back({draw.variable, draw.covariance});
+  }
+  for (const Draw& draw : read) {
+    for (const expectations::NormalDraw& normal : normals.draws) {
+      if (draw.probabilities && reads(*draw.probabilities, normal.variable))
+        return {.why = "the law of draw " + draw.name() + " depends on a normal one"};
+    }
+  }
+  return normals;
+}
+
+// As expectations are taken of it.
+Array prepared_formula(const Array& formula, const std::vector<Draw>& read) {
+  return formulas::by_blocks(with_stops_at_variables(formula, read));
+}
+
+OverNormals with_way(const expectations::Expectation& found) {
+  if (!found.mean) return {.way = found.why};
+  OverNormals made{.mean = found.mean,
+                   .way = fmt::format("exact over normal draws, {} terms", found.terms)};
+  if (!found.kernels.empty())
+    made.way += fmt::format(", kernels {}", fmt::join(found.kernels, ", "));
+  return made;
+}
+
 }  // namespace
 }  // namespace laws_cpp
 
@@ -258,31 +294,14 @@ FiniteDraws finite_draws(const std::vector<Draw>& draws) {
 
 OverNormals over_normals(const Array& part, const std::vector<Draw>& read,
                          const std::vector<Array>& states) {
-  std::vector<expectations::NormalDraw> normals;
-  for (const Draw& draw : read) {
-    if (draw.is_finite()) continue;
-    if (draw.law != Law::normal)
-      return {.way = "draw " + draw.name() + " is neither normal nor of a finite law"};
-    normals.push_back({draw.variable, draw.covariance});
-  }
-  for (const Draw& draw : read) {
-    for (const expectations::NormalDraw& normal : normals) {
-      if (draw.probabilities && reads(*draw.probabilities, normal.variable))
-        return {.way = "the law of draw " + draw.name() + " depends on a normal one"};
-    }
-  }
+  const auto [normals, why] = laws_cpp::normals_of(read);
+  if (!why.empty()) return {.way = why};
   if (normals.empty()) return {.mean = part};
-  const auto mean_of = [&](const Array& formula) {
-    return expectations::expectation(
-        formulas::by_blocks(laws_cpp::with_stops_at_variables(formula, read)), normals);
+  const auto mean_of = [&, &draws = normals](const Array& formula) {
+    return expectations::expectation(laws_cpp::prepared_formula(formula, read), draws);
   };
-  const expectations::Expectation found = mean_of(part);
-  if (!found.mean) return {.way = found.why};
-  OverNormals made{.mean = found.mean,
-                   .way = fmt::format("exact over normal draws, {} terms", found.terms)};
-  if (!found.kernels.empty())
-    made.way += fmt::format(", kernels {}", fmt::join(found.kernels, ", "));
-  if (!laws_cpp::jumps(part, normals, states)) return made;
+  OverNormals made = laws_cpp::with_way(mean_of(part));
+  if (!made.mean || !laws_cpp::jumps(part, normals, states)) return made;
   for (const Array& slope : formulas::gradient(part, states)) {
     const expectations::Expectation mean = mean_of(slope);
     if (!mean.mean) return {.way = "its gradient: " + mean.why};
@@ -290,6 +309,13 @@ OverNormals over_normals(const Array& part, const std::vector<Draw>& read,
   }
   made.way += ", after the gradient";
   return made;
+}
+
+OverNormals covariance_over_normals(const Array& f, const Array& g, const std::vector<Draw>& read) {
+  const auto [normals, why] = laws_cpp::normals_of(read);
+  if (!why.empty()) return {.way = why};
+  return laws_cpp::with_way(expectations::covariance(laws_cpp::prepared_formula(f, read),
+                                                     laws_cpp::prepared_formula(g, read), normals));
 }
 
 }  // namespace popgrad::learning

@@ -80,6 +80,9 @@ struct OverNormals {
 OverNormals over_normals(const Array& formula, const std::vector<Draw>& read,
                          const std::vector<Array>& states = {});
 
+/// The covariance of two formulas over the normal draws among `read`: axes of `f`, then those of `g`.
+OverNormals covariance_over_normals(const Array& f, const Array& g, const std::vector<Draw>& read);
+
 /// Sums over all values of finite draws, of which later ones may depend on earlier ones; summands and terms that do
 /// not read a draw are kept out of its sum. Throws InputError where the values do not fit into memory.
 Array expected(const Array& formula, const std::vector<Draw>& draws);

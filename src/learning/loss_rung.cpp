@@ -135,6 +135,7 @@ LossFlow<T>::Parts::Parts(const LossInstance& instance)
     one_sample.emplace(arrays, arrays.loss, draws, parameters, instance.stored);
     if (expected.sampled)
       errors.emplace(arrays, *expected.sampled, expected.draws, parameters, instance.stored, true);
+    if (instance.covariance) exact_covariance.emplace(instance.covariance);
   }
 }
 
@@ -265,7 +266,12 @@ void LossFlow<T>::covariance(const Vector<double>& x, const Matrix<double>& vect
                              Matrix<double>& images) const {
   if constexpr (std::same_as<T, double>) {
     const Vector<double>& rates = parts_->rates;
-    parts_->one_sample->covariance(x, rates.asDiagonal() * vectors, nodes, images);
+    const Matrix<double> scaled = rates.asDiagonal() * vectors;
+    if (parts_->exact_covariance) {
+      images = (*parts_->exact_covariance)(x)*scaled;
+    } else {
+      parts_->one_sample->covariance(x, scaled, nodes, images);
+    }
     images = rates.asDiagonal() * images;
   } else {
     throw std::logic_error("only double is drawn");

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "learning/draw_covariance.hpp"
 #include "learning/each_sample.hpp"
 #include "learning/loss_arrays.hpp"
 #include "popgrad/rungs/known_draws.hpp"
@@ -29,6 +30,8 @@ struct LossInstance {
   Parameters given;
   std::uint64_t seed = 0;
   std::shared_ptr<const StoredSamples> stored;  ///< null without samples
+  /// Of one draw where it is derived; else null.
+  std::shared_ptr<const DrawCovariance> covariance{};
 };
 /// Checks and draws the samples. Throws InputError.
 std::shared_ptr<const LossInstance> loss_instance(SampleLoss written, Parameters given,
@@ -109,7 +112,7 @@ class LossFlow {
     return sampled_step(x, dx, stream, batch);
   }
   [[nodiscard]] KnownDraws known_draws() const requires std::same_as<T, double> {
-    return parts_->one_sample->known();
+    return parts_->exact_covariance ? KnownDraws::directly : parts_->one_sample->known();
   }
   void draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
                        Matrix<double>& images) const requires std::same_as<T, double> {
@@ -141,6 +144,7 @@ class LossFlow {
     std::optional<DrawSampler> sampler;
     std::optional<MeanOverSamples<T>> batch;
     std::optional<OneSample> one_sample, errors;
+    std::optional<DrawCovariance::At> exact_covariance;
   };
 
   // Writes the stored numbers of a draw from the sample `first` on.

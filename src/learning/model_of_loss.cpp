@@ -231,16 +231,21 @@ std::shared_ptr<const Model> model_of_loss(SampleLoss loss) {
   const auto startable = [&](const Rung& rung) {
     return with_given_state(rung, fmt::format("{} {}", loss.name, rung.info.name));
   };
-  const Rung startable_sgd = startable(sgd);
+  // The covariance of one draw may take long to derive, so that sgd itself goes without.
+  const auto derived = std::make_shared<DerivedCovariance>(loss);
+  Rung sgd_with_law = sgd;
+  sgd_with_law.make = [loss, derived](const Parameters& p, std::uint64_t seed) {
+    LossInstance instance = *loss_instance(loss, p, seed);
+    const std::shared_ptr<const DrawCovariance> law = derived->of(p, seed);
+    if (law && law->why_not().empty()) instance.covariance = law;
+    return forget_type(LossFlow<double>(std::make_shared<const LossInstance>(std::move(instance))));
+  };
+  const auto why_not = [derived](const Parameters& p, std::uint64_t seed) {
+    const std::shared_ptr<const DrawCovariance> law = derived->of(p, seed);
+    return law ? law->why_not() + "; give samples" : "";
+  };
   ModelTable table{.name = loss.name, .paper = loss.paper};
-  table.rungs = {startable_sgd,
-                 moments_of(startable_sgd, loss.name,
-                            [](const Parameters& /*p*/, std::uint64_t /*seed*/) {
-                              return fmt::format(
-                                  "the draws have more than {} values together, or a density; give "
-                                  "samples",
-                                  most_summed_values);
-                            }),
+  table.rungs = {startable(sgd), moments_of(startable(sgd_with_law), loss.name, why_not),
                  startable(gd), startable(flow)};
   const std::string end = whole_steps(loss);
   table.ladder = {{"sgd", "gd", "the expectation in place of a minibatch", end, {}, false},

@@ -112,13 +112,14 @@ Walker walker_of(const Model& model, const RungInfo& info, const Parameters& par
                  std::uint64_t seed, const WalkRequest& request) {
   const Rung& row = model.row(info.name);
   if (!row.predict) return {model.rung(info.name, parameters, seed)};
-  AnyRung<double> sgd = model.rung("sgd", parameters, seed);
+  const std::shared_ptr<const Prediction> law = row.predict(parameters, seed);
+  AnyRung<double> sgd = law->steps ? *law->steps : model.rung("sgd", parameters, seed);
   if (request.optimiser.rule == Optimiser::Rule::momentum) {
     sgd = momentum_pair(sgd, request.optimiser.momentum, request.step_size);
-    auto law = std::make_shared<Prediction>(predict_moments(sgd, model.name()));
-    return {std::move(sgd), std::move(law)};
+    auto of_pair = std::make_shared<Prediction>(predict_moments(sgd, model.name()));
+    return {std::move(sgd), std::move(of_pair)};
   }
-  return {std::move(sgd), row.predict(parameters, seed)};
+  return {std::move(sgd), law};
 }
 
 std::vector<std::string> columns_of(const Model& model, const RungInfo& info,

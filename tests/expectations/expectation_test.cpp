@@ -2,9 +2,7 @@
 
 #include "expectations/expectation.hpp"
 
-#include <array>
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <map>
 #include <string>
 #include <type_traits>
@@ -246,66 +244,6 @@ TEST_CASE("what has no exact expectation says why", "[expectations]") {
     INFO(formula << ": " << found.why);
     CHECK_FALSE(found.mean);
     CHECK(found.why.find(why) != std::string::npos);
-  }
-}
-
-// Five nodes of the normal law are exact to degree 9, in each of the few entries of draws.
-TEST_CASE("polynomials drawn at random against product rules", "[expectations]") {
-  const double a = std::sqrt(5 - std::sqrt(10.)), b = std::sqrt(5 + std::sqrt(10.));
-  const double wa = (7 + 2 * std::sqrt(10.)) / 60, wb = (7 - 2 * std::sqrt(10.)) / 60;
-  const std::array<double, 5> nodes{-b, -a, 0, a, b}, weights{wb, wa, 8. / 15, wa, wb};
-  unsigned state = 12345;
-  const auto below = [&](unsigned n) {
-    state = state * 1664525u + 1013904223u;
-    return (state >> 16) % n;
-  };
-  const std::vector<std::string> factors{"(A @ x)", "(x @ A)", "x", "(M @ x)", "(x - w)",
-                                         "w",       "(A @ w)", "y", "(e * w)", "(1 - e * x)"};
-  const std::vector<std::string> scalars{"sum({})", "({} @ x)", "({} @ A @ y)",  "(w @ {})",
-                                         "({})[1]", "mean({})", "(norm({})**2)", "(e * ({} @ w))"};
-  const auto filled = [](std::string text, const std::string& part) {
-    return text.replace(text.find("{}"), 2, part);
-  };
-  for (int trial = 0; trial < 60; ++trial) {
-    Example test;
-    test.variable("A", {2, 2}, {{1, 2}, -1, {2, 3}, {1, 5}});
-    test.variable("w", {2}, {{3, 4}, {-2, 5}});
-    test.draw("x", {2});
-    test.draw("y", {2});
-    test.draw("e", {});
-    test.step("M", "outer(w, y) + A");
-    std::string text;
-    const unsigned summands = 1 + below(3);
-    for (unsigned k = 0; k < summands; ++k) {
-      const std::string one = filled(scalars[below(8)], factors[below(10)]);
-      text += (k == 0 ? "" : below(2) == 0 ? " + " : " - ") + one;
-    }
-    if (below(2) == 0) text = "(" + text + ")**2";
-    INFO(text);
-    const double found = test.values<double>({test.mean(text)})[0];
-    Evaluator<double> sample({test.array(text)});
-    for (const auto& [name, given] : test.numbers) {
-      const auto to = sample.variable(name);
-      for (std::size_t i = 0; i < to.size(); ++i) to[i] = nearest_double(given[i]);
-    }
-    double sum = 0, size = 0;
-    for (int k = 0; k < 3125; ++k) {
-      double weight = 1;
-      int digits = k;
-      for (const char* name : {"x", "y", "e"}) {
-        const auto to = sample.variable(name);
-        const std::size_t count = name[0] == 'e' ? 1 : 2;
-        for (std::size_t i = 0; i < count; ++i, digits /= 5) {
-          const auto node = static_cast<std::size_t>(digits % 5);
-          weight *= weights[node];
-          if (!to.empty()) to[i] = nodes[node];
-        }
-      }
-      sample.run();
-      sum += weight * sample.output(0)[0];
-      size += weight * std::abs(sample.output(0)[0]);
-    }
-    CHECK(std::abs(found - sum) <= 1e-12 * (size + 1));
   }
 }
 

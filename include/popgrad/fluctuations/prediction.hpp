@@ -57,6 +57,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -76,6 +77,8 @@ struct Prediction {
   /// `from` is a saved law after `start_step` steps, null: the start of `sgd`. Ends as `diverged`, with a note,
   /// where the orders differ by more than is said above. Throws InputError unless steps are plain.
   std::function<Trajectory<double>(const WalkRequest&, const Vector<double>* from)> rows;
+  /// Of moments_of: the steps whose law it is, with the law of one draw.
+  std::shared_ptr<const AnyRung<double>> steps{};
 };
 
 /// Numbers of a state whose covariance is followed in full.
@@ -113,8 +116,8 @@ Trajectory<double> predict_at_rest(const AnyRung<double>& sgd, const std::string
 /// Why the law of one draw is not known at these parameters.
 using WhyNotKnown = std::function<std::string(const Parameters&, std::uint64_t seed)>;
 
-/// The row `moments` of a model, of its row `sgd`: the same parameters; for each observable X of it, its
-/// mean and X_sd.
+/// The row `moments` of a model, of its row `sgd`, or of one that differs in the law of one draw being known: the same
+/// parameters; for each observable X of it, its mean and X_sd.
 Rung moments_of(const Rung& sgd, std::string model, WhyNotKnown why = {});
 
 }  // namespace popgrad

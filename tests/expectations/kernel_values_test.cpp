@@ -1,0 +1,225 @@
+// Kernels of one and two projections at drawn and degenerate variances and covariances, against double exponential
+// quadrature of the functions themselves in extended precision.
+
+#include <algorithm>
+#include <array>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <numbers>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "expectations/expectation.hpp"
+#include "formulas/elaborate.hpp"
+#include "formulas/evaluator.hpp"
+#include "popgrad/scalars/random.hpp"
+
+namespace kernel_values_test {
+namespace {
+
+using namespace popgrad;
+using namespace popgrad::formulas;
+using expectations::Expectation;
+using expectations::NormalDraw;
+using Wide = long double;
+
+struct Named {
+  const char* text;  ///< with {} for its argument
+  std::function<Wide(Wide)> value;
+};
+
+Wide normal_cdf(Wide x) { return std::erfc(-x / std::sqrt(Wide(2))) / 2; }
+
+const std::vector<Named>& functions() {
+  static const std::vector<Named> all{
+      {"erf({})", [](Wide a) { return std::erf(a); }},
+      {"sign({})", [](Wide a) { return a > 0   ? Wide(1)
+                                       : a < 0 ? Wide(-1)
+                                               : Wide(0); }},
+      {"where({} > 0, 1, 0)", [](Wide a) { return a > 0 ? Wide(1) : Wide(0); }},
+      {"relu({})", [](Wide a) { return a > 0 ? a : Wide(0); }},
+      {"abs({})", [](Wide a) { return std::abs(a); }},
+      {"gelu({})", [](Wide a) { return a * normal_cdf(a); }},
+      {"sin({} / 2)", [](Wide a) { return std::sin(a / 2); }},
+      {"cos({} / 2)", [](Wide a) { return std::cos(a / 2); }},
+      {"exp({} / 4)", [](Wide a) { return std::exp(a / 4); }},
+      {"exp(-({})**2)", [](Wide a) { return std::exp(-a * a); }},
+      {"({})", [](Wide a) { return a; }},
+  };
+  return all;
+}
+std::string of_argument(std::string text, const std::string& argument) {
+  return text.replace(text.find("{}"), 2, argument);
+}
+
+/// Nodes of (0, 1), dense towards both ends: x = (1 + tanh(pi/2 sinh t))/2.
+struct Nodes {
+  std::vector<Wide> places, weights;
+
+  Nodes() {
+    constexpr Wide step = Wide(1) / 20, last = Wide(3.5), half_pi = std::numbers::pi_v<Wide> / 2;
+    for (Wide t = -last; t <= last; t += step) {
+      const Wide u = half_pi * std::sinh(t), scale = std::cosh(u);
+      // Written so that places near 0 have all their digits.
+      places.push_back(1 / (1 + std::exp(-2 * u)));
+      weights.push_back(step * half_pi * std::cosh(t) / (2 * scale * scale));
+    }
+  }
+};
+
+constexpr Wide far = 12;  // the normal law has 4e-33 beyond
+
+// sum += weight f(z) of the standard normal density, in panels that end at `kink`.
+template <class Use>
+void over_line(Wide kink, const Use& use) {
+  static const Nodes nodes;
+  static const Wide scale = 1 / std::sqrt(2 * std::numbers::pi_v<Wide>);
+  const Wide middle = std::clamp(kink, -far, far);
+  for (const Wide end : {-far, far}) {
+    const Wide length = end - middle;
+    if (length == 0) continue;
+    for (std::size_t i = 0; i < nodes.places.size(); ++i) {
+      const Wide z = middle + length * nodes.places[i];
+      use(z, std::abs(length) * nodes.weights[i] * scale * std::exp(-z * z / 2));
+    }
+  }
+}
+
+/// E f(a) g(b), and E |f(a) g(b)|.
+struct Found {
+  Wide mean = 0, size = 0;
+};
+// a = alpha x, b = beta x + gamma y; kinks are where a and b are 0.
+Found quadrature(const Named& f, const Named& g, Wide alpha, Wide beta, Wide gamma) {
+  Found found;
+  over_line(0, [&](Wide x, Wide weight) {
+    const Wide left = f.value(alpha * x);
+    if (left == 0) return;
+    if (gamma == 0) {
+      const Wide product = left * g.value(beta * x);
+      found.mean += weight * product;
+      found.size += weight * std::abs(product);
+      return;
+    }
+    Wide inner = 0, size = 0;
+    over_line(-beta * x / gamma, [&](Wide y, Wide own) {
+      const Wide value = own * g.value(beta * x + gamma * y);
+      inner += value;
+      size += std::abs(value);
+    });
+    found.mean += weight * left * inner;
+    found.size += weight * std::abs(left) * size;
+  });
+  return found;
+}
+
+/// Two projections of a draw of two entries: a = w @ z, b = v @ z.
+struct Argument {
+  std::array<double, 2> w, v;
+};
+
+// Deviations over two decades about 1, at any angle.
+Argument drawn_argument(Stream& stream) {
+  const auto vector = [&] {
+    const double deviation = std::pow(10., 2 * stream.uniform() - 1.3);
+    const double angle = 2 * std::numbers::pi * stream.uniform();
+    return std::array<double, 2>{deviation * std::cos(angle), deviation * std::sin(angle)};
+  };
+  const auto w = vector();
+  return {w, vector()};
+}
+
+std::vector<Argument> degenerate_arguments() {
+  const std::array<double, 2> w{0.8, 0.3}, zero{0, 0}, across{-0.3, 0.8};
+  const auto times = [&](double factor) {
+    return std::array<double, 2>{factor * w[0], factor * w[1]};
+  };
+  return {
+      {w, w},           {w, times(-1)},    {w, times(2)},     {w, times(-0.5)},      {w, zero},
+      {zero, w},        {zero, zero},      {w, across},       {across, w},           {times(4), w},
+      {times(0.01), w}, {w, times(0.001)}, {zero, times(-1)}, {times(-3), times(-3)}};
+}
+
+Wide dot(const std::array<double, 2>& a, const std::array<double, 2>& b) {
+  return Wide(a[0]) * b[0] + Wide(a[1]) * b[1];
+}
+Found quadrature(const Named& f, const Named& g, const Argument& at) {
+  const Wide alpha = std::sqrt(dot(at.w, at.w));
+  if (alpha == 0) return quadrature(f, g, 0, 0, std::sqrt(dot(at.v, at.v)));
+  const Wide across = Wide(at.w[0]) * at.v[1] - Wide(at.w[1]) * at.v[0];
+  return quadrature(f, g, alpha, dot(at.w, at.v) / alpha, across / alpha);
+}
+
+// The largest error of the kernel of f and g relative to the mean magnitude; negative: there is no closed form.
+double largest_error(const Named& f, const Named& g, const std::vector<Argument>& arguments) {
+  Graph graph;
+  const Shape two{{2, {}}};
+  Scope scope;
+  for (const char* name : {"w", "v", "z"}) scope.emplace(name, graph.variable(name, two));
+  const std::string text = of_argument(f.text, "w @ z") + " * " + of_argument(g.text, "v @ z");
+  const Expectation found = expectations::expectation(elaborate(syntax::parse(text), graph, scope),
+                                                      {NormalDraw{scope.at("z")}});
+  if (!found.mean) return -1;
+  Evaluator<double> evaluator({*found.mean});
+  double largest = 0;
+  for (const Argument& at : arguments) {
+    for (const auto& [name, vector] : {std::pair{"w", at.w}, std::pair{"v", at.v}}) {
+      const auto to = evaluator.variable(name);
+      if (!to.empty()) std::copy(vector.begin(), vector.end(), to.begin());
+    }
+    evaluator.run();
+    const Found expected = quadrature(f, g, at);
+    const double error = static_cast<double>(std::abs(evaluator.output(0)[0] - expected.mean) /
+                                             (expected.size + (expected.size == 0 ? 1 : 0)));
+    INFO(text << " at w = " << at.w[0] << ", " << at.w[1] << ", v = " << at.v[0] << ", " << at.v[1]
+              << ": " << evaluator.output(0)[0] << " for " << static_cast<double>(expected.mean));
+    CHECK(error <= 1e-12);
+    largest = std::max(largest, error);
+  }
+  return largest;
+}
+
+std::vector<Argument> drawn_arguments(int count, std::uint64_t seed) {
+  Stream stream(seed, 0, 0);
+  std::vector<Argument> arguments;
+  for (int k = 0; k < count; ++k) arguments.push_back(drawn_argument(stream));
+  return arguments;
+}
+
+// Kernels that are there, and the largest error of all.
+std::pair<int, double> check_all(const std::vector<Argument>& arguments) {
+  int closed = 0;
+  double largest = 0;
+  for (std::size_t i = 0; i < functions().size(); ++i) {
+    for (std::size_t k = 0; k <= i; ++k) {
+      const double error = largest_error(functions()[i], functions()[k], arguments);
+      if (error >= 0) ++closed;
+      largest = std::max(largest, error);
+    }
+  }
+  return {closed, largest};
+}
+
+constexpr int closed_pairs = 60;  // of 66
+
+TEST_CASE("kernels of two projections at drawn and degenerate arguments",
+          "[expectations][kernels]") {
+  std::vector<Argument> arguments = drawn_arguments(2, 5);
+  arguments.push_back(degenerate_arguments().front());
+  CHECK(check_all(arguments).first == closed_pairs);
+}
+
+// Not among the usual tests: "[thousand-arguments]" runs them.
+TEST_CASE("kernels of two projections at a thousand drawn and all degenerate arguments",
+          "[.][thousand-arguments]") {
+  std::vector<Argument> arguments = drawn_arguments(1000, 6);
+  for (const Argument& at : degenerate_arguments()) arguments.push_back(at);
+  const auto [closed, largest] = check_all(arguments);
+  WARN(closed << " kernels, largest relative error " << largest);
+}
+
+}  // namespace
+}  // namespace kernel_values_test
