@@ -5,6 +5,7 @@
     python3 tests/recorded/judge.py smallest            the smallest faults that are found
     python3 tests/recorded/judge.py power               how often faults are found, and sound runs
     python3 tests/recorded/judge.py reachable           how often the best test would find them
+    python3 tests/recorded/judge.py honest              the four models: false alarms, smallest detectable changes
 
 Needs a built popgrad (--popgrad, else build/popgrad) and, for all but the first, NumPy.
 """
@@ -16,6 +17,7 @@ import math
 import os
 import pathlib
 import resource
+import statistics
 import subprocess
 import tempfile
 from statistics import NormalDist
@@ -79,6 +81,53 @@ def of_recorded(options):
                     print(f"{files + variant:28} {'(ensemble)' if asked else way:12} "
                           f"{made['verdict']:12} {made['band']:6.2f} "
                           f"{percent(made['settings'][0]):5.2f} % {seconds:6.2f}", flush=True)
+
+
+def of_honest(options):
+    """Own runs at the steps, with the columns and as many as in data/MODEL.csv: none should depart."""
+    print(f"{'runs':12} {'departs':>14} {'95 %':>16} {'CPU s':>6}   median smallest detectable change, relative to the "
+          "setting where it is not 0")
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for model, files, rate, how in RECORDED:
+            if options.only and model not in options.only:
+                continue
+            with open(FOLDER / "data" / f"{files}.csv", newline="") as file:
+                logged = list(csv.DictReader(file))
+            steps = sorted({int(row["step"]) for row in logged})
+            columns = [{"attn_ent": "attention_entropy"}.get(column, column)
+                       for column in logged[0] if column not in ("seed", "step", "lr")]
+            seeds = len({row["seed"] for row in logged})
+            made_with = [word for word in how if "=" not in word and word != "--map"]
+            setting = [model, "sgd", "--instance", str(FOLDER / f"{files}.json"), "--eta", str(rate), *made_with]
+            subprocess.run([options.popgrad, "run", *setting, "-q", "--no-events", "--steps", str(steps[-1]), "--save-at",
+                            ",".join(f"{k * rate:.10g}" for k in steps), "--seed", "101", "--runs",
+                            str(seeds * options.honest), "-o", str(folder / "all.csv")], check=True)
+            with open(folder / "all.csv", newline="") as file:
+                rows = [[row[column] for column in columns] for row in csv.DictReader(file)]
+            found, seconds, changes = 0, 0.0, {}
+            size = len(steps) * seeds
+            for k in range(options.honest):
+                with open(folder / "recorded.csv", "w", newline="") as file:
+                    writer = csv.writer(file)
+                    writer.writerow(["seed", "step", *columns])
+                    for n, row in enumerate(rows[size * k:size * (k + 1)]):
+                        writer.writerow([n // len(steps), steps[n % len(steps)],
+                                         *(f"{float(number):.9g}" for number in row)])
+                made, taken = judge(options.popgrad, [
+                    *setting, "--group", "seed", "--clock", f"{rate}*step", "--with",
+                    str(folder / "recorded.csv"), "--seed", str(10 + k), "--no-fit"], folder)
+                found += made["judgement"]["verdict"] == "departs"
+                seconds += taken
+                for item in made["judgement"]["settings"]:
+                    changes.setdefault(item["setting"], []).append(
+                        item["would_have_been_found"] / (abs(item["assumed"]) or 1))
+                if k + 1 == options.honest or (k + 1) % 25 == 0:
+                    low, high = interval(found, k + 1)
+                    print(f"{model:12} {found:5} of {k + 1:5} {100 * low:6.2f} to {100 * high:5.2f} % "
+                          f"{seconds / (k + 1):6.2f}   "
+                          + ", ".join(f"{setting} {statistics.median(of):.3g}" for setting, of in changes.items()),
+                          flush=True)
 
 
 def train(runs, seed, eta=ETA, label_noise=0.0, temperature=1.0, query_last=False):
@@ -386,11 +435,11 @@ def of_smallest(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["recorded", "smallest", "power", "reachable"])
+    parser.add_argument("what", choices=["recorded", "smallest", "power", "reachable", "honest"])
     parser.add_argument("--popgrad", default=os.environ.get("POPGRAD", "build/popgrad"))
     parser.add_argument("--repeats", type=int, default=40, help="judgements of each fault")
     parser.add_argument("--honest", type=int, default=1000,
-                        help="judgements of sound runs; a tenth as many by an ensemble")
+                        help="judgements of sound runs (power: a tenth as many by an ensemble; honest: of each model)")
     parser.add_argument("--trained", type=int, default=2000,
                         help="runs that a law is estimated from (reachable)")
     parser.add_argument("--instance", type=pathlib.Path, default=given["instance"],
@@ -401,7 +450,7 @@ def main():
     options = parser.parse_args()
     given["instance"] = options.instance
     {"recorded": of_recorded, "smallest": of_smallest, "power": of_power,
-     "reachable": of_reachable}[options.what](options)
+     "reachable": of_reachable, "honest": of_honest}[options.what](options)
 
 
 if __name__ == "__main__":
