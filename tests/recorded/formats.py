@@ -4,12 +4,14 @@
     python3 tests/recorded/formats.py
     python3 tests/recorded/formats.py --trained-at 0.11 --into FOLDER --judge build/popgrad
 
-The second has another learning rate than it logs, and judges each file by the command of README.md.
+The second has another learning rate than it logs, and judges each file by the command of README.md; it also writes and
+judges downloads and tables that README.md has under Formats.
 """
 
 import argparse
 import csv
 import json
+import math
 import pathlib
 import re
 import shlex
@@ -119,10 +121,54 @@ state = {"best_metric": None, "epoch": 6.0, "global_step": STEPS, "log_history":
 # A loop of one's own that writes json.dumps of what it has.
 lines("loop.jsonl", [{"step": k, "batch_loss": log[0][k][0], "attn_ent": log[0][k][1]} for k in saved])
 
+
+def judged(words):
+    made = subprocess.run([options.judge, *words, "-q"], capture_output=True, text=True)
+    print(f"{words[words.index('--with') + 1]}: status {made.returncode}\n{made.stdout.split(chr(10) * 2)[0]}\n")
+
+
 if options.judge:
     page = (HERE / "README.md").read_text().replace("\\\n", " ")
     for command in re.findall(r"^    \./run (compare .*tests/recorded/formats/.*)$", page, re.M):
-        words = [word.replace("tests/recorded/formats", str(options.into))
-                 .replace("tests/recorded", str(HERE)) for word in shlex.split(command)]
-        made = subprocess.run([options.judge, *words, "-q"], capture_output=True, text=True)
-        print(f"{words[words.index('--with') + 1]}: status {made.returncode}\n{made.stdout.split(chr(10) * 2)[0]}\n")
+        judged([word.replace("tests/recorded/formats", str(options.into)).replace("tests/recorded", str(HERE))
+                for word in shlex.split(command)])
+
+    # Of the rows that were logged: run, step, batch loss, attention entropy.
+    rows = [[f"run-{n}", k, *log[n][k]] for n in range(3) for k in saved]
+    first = [row for row in rows if row[0] == "run-0"]
+    wanted = "--map attention_entropy=attn_ent,batch_loss=loss "
+    # Name: header and rows as text, and what to add to the command.
+    downloads = {}
+    scalars = [[clock + k, k, entropy] for _, k, _, entropy in first]
+    downloads["download.csv"] = (["Wall time", "Step", "Value"], scalars,
+                                 "--map attention_entropy=Value --clock 0.1*Step")
+    # Stopped after the row at 300, resumed from 200.
+    downloads["resumed.csv"] = (["Wall time", "Step", "Value"], scalars[:31] + scalars[20:],
+                                "--map attention_entropy=Value --clock 0.1*Step --restarts keep-last")
+    downloads["table.csv"] = (["Name", "State", "step", "lr", "loss", "attn_ent", "Created"],
+                              [[name, "finished", k, RATE, loss, entropy, "2026-09-01T03:17:05.000Z"]
+                               for name, k, loss, entropy in rows], wanted + "--group Name --clock lr*step")
+    shown = [f"run-{n} - attn_ent{end}" for n in range(3) for end in ("", "__MIN", "__MAX")]
+    downloads["chart.csv"] = (["Step", *shown, "run-0 - val/loss"],
+                              [[k, *(log[n][k][1] for n in range(3) for _ in range(3)), "" if k else "NaN"]
+                               for k in saved],
+                              "--runs-in-columns --map attention_entropy=attn_ent --clock 0.1*Step")
+    downloads["blanks.csv"] = (["seed", "step", "lr", "loss", "attn_ent"],
+                               [[name if k == 0 else "", k, RATE, loss, entropy] for name, k, loss, entropy in rows],
+                               wanted + "--group seed --clock lr*step")
+    downloads["semicolons.csv"] = (["step", "lr", "loss", "attn_ent"],
+                                   [[k, *(str(x).replace(".", ",") for x in (RATE, loss, entropy))]
+                                    for _, k, loss, entropy in first], wanted + "--clock lr*step")
+    for name, (header, content, more) in downloads.items():
+        kind = {"semicolons.csv": {"delimiter": ";"}, "table.csv": {"quoting": csv.QUOTE_ALL}}.get(name, {})
+        encoding = "utf-8-sig" if name == "semicolons.csv" else "utf-8"
+        with open(options.into / name, "w", newline="", encoding=encoding) as file:
+            csv.writer(file, **kind).writerows([header, *content])
+    late = [{"iter": k, "lr": RATE, **({"loss": loss, "attn_ent": entropy} if k >= 2 * EVERY else {})}
+            for _, k, loss, entropy in first]
+    late[4]["loss"], late[7]["attn_ent"] = math.nan, None
+    lines("late.jsonl", late)
+    downloads["late.jsonl"] = (None, None, wanted + "--clock lr*iter")
+    for name, (_, _, more) in downloads.items():
+        judged(["compare", "joma", "sgd", "--with", str(options.into / name), "--instance", str(HERE / "joma.json"),
+                "--eta", str(RATE), "--batch", str(BATCH), *more.split()])

@@ -117,7 +117,7 @@ class ScanSnap:
 
 
 class Scb:
-    words, eta, other, save = ["scb"], 0.2, "dist_P", [0, 3, 6, 12]
+    words, eta, other, save = ["scb"], 1.0, "dist_P", [0, 1, 2, 3]
 
     def __init__(self, runs):
         of = given("scb")
