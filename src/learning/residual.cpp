@@ -230,11 +230,12 @@ void refute(const NotZero& found, Residual& residual) {
 class Measured {
  public:
   Measured(const SampleLoss& loss, const Parameters& given, std::uint64_t seed,
-           const LossArrays& arrays, const Problem& problem)
+           const LossArrays& arrays, const Problem& problem, double tolerance)
       : loss_(loss),
         instance_(loss_instance(loss, given, seed)),
         arrays_(arrays),
         problem_(problem),
+        tolerance_(tolerance),
         parameters_(parameter_values<double>(arrays)) {
     std::vector<Array> outputs;
     for (const Difference& d : problem.what.differences) {
@@ -297,11 +298,10 @@ class Measured {
         }
       }
     } else {
-      constexpr double tolerance = 1e-10;
       SolveRequest<double> request;
       request.end = loss_.end;
       request.save_at = equally_spaced(0.0, loss_.end, times);
-      request.relative_tolerance = request.absolute_tolerance = tolerance;
+      request.relative_tolerance = request.absolute_tolerance = tolerance_;
       request.keep_states = true;
       request.find_events = false;
       const Trajectory<double> solved = solve(rung, request);
@@ -444,6 +444,7 @@ class Measured {
   std::shared_ptr<const LossInstance> instance_;
   const LossArrays& arrays_;
   const Problem& problem_;
+  double tolerance_;
   std::vector<std::vector<double>> parameters_;
   std::optional<formulas::Evaluator<double>> outputs_, at_;
   std::size_t domain_ = 0;  ///< place of its comparisons among the outputs
@@ -502,7 +503,7 @@ class Examiner {
       residual.how = problem.why_not;
       return residual;
     }
-    if (problem.approximate || !problem.sampled_at.empty()) {
+    if (request_.along || problem.approximate || !problem.sampled_at.empty()) {
       measure(problem, residual);
       return residual;
     }
@@ -539,7 +540,8 @@ class Examiner {
   }
 
   void measure(const Problem& problem, Residual& residual) {
-    Measured(loss_, given_, request_.seed, problems_.arrays(), problem).add_to(residual);
+    Measured(loss_, given_, request_.seed, problems_.arrays(), problem, request_.tolerance)
+        .add_to(residual);
   }
 
   void conclude(const Subject& subject, const Problem& problem, const AtPoints& drawn,

@@ -258,6 +258,8 @@ std::string title_of(const MeasureText& measure) {
       return fmt::format("`{}` along {}", measure.formula, measure.rung);
     case Kind::limit:
       return fmt::format("limit of `{}` on {}", measure.formula, measure.rung);
+    case Kind::residual:
+      return fmt::format("largest residual of {}, relative to its terms,", measure.formula);
     case Kind::event:
       break;
   }
@@ -362,6 +364,10 @@ ExaminedInstance examined(const Sheet& sheet, const Instance& instance) {
   }
   if (!sets_start) return made;
   const MeasureText& predict = sheet.text.predict;
+  if (sheet.text.measure.kind == Kind::residual) {
+    made.none = "it sets starts, which residuals take from the file only";
+    return made;
+  }
   if (predict.kind != Kind::formula && predict.rung != sheet.text.measure.rung) {
     made.none =
         fmt::format("it sets the starts of {} and of {}", sheet.text.measure.rung, predict.rung);
@@ -426,7 +432,8 @@ void add_mutants(const std::string& formula, const std::string& in, const std::s
 std::vector<Mistake> mistakes_by_program(Sheet& sheet) {
   const MeasureText& predict = sheet.text.predict;
   std::vector<Mistake> all;
-  for (const Mutant& mutant : mutants_of(predict.formula)) {
+  const std::string own = predict.kind == Kind::residual ? "" : predict.formula;
+  for (const Mutant& mutant : own.empty() ? std::vector<Mutant>{} : mutants_of(own)) {
     Mistake mistake{.name = "predict: " + mutant.what,
                     .what = fmt::format("by program, `{}`", mutant.formula)};
     mistake.predict = predict;
@@ -434,7 +441,7 @@ std::vector<Mistake> mistakes_by_program(Sheet& sheet) {
     all.push_back(std::move(mistake));
   }
   std::set<std::string> read;
-  add_read(predict.formula, sheet.loss, read);
+  if (!own.empty()) add_read(own, sheet.loss, read);
   if (predict.kind != Kind::formula) {
     std::string name = predict.rung;
     const bool closed = name.ends_with(learning::closed_ending);
@@ -465,7 +472,7 @@ std::optional<std::vector<double>> signature(const Sheet& sheet, const Instance&
     const MeasureText predict =
         on_rung(mistake != nullptr && mistake->predict ? *mistake->predict : sheet.text.predict,
                 sheet.text.measure.rung);
-    std::string formula = predict.formula;
+    std::string formula = predict.kind == Kind::residual ? "0" : predict.formula;
     if (predict.kind == Kind::event) formula = comparison_in(formula).value().difference;
     StateFormulas<double> formulas(
         own, predict.rung, {{.entry = predict.entry, .rung = predict.rung, .formula = formula}});
@@ -644,6 +651,10 @@ Knob knob_of(Sheet& sheet, const KnobText& text) {
 // Entries of a measure at one time.
 Index typed(const Sheet& sheet, const Instance& usual, const MeasureText& measure) {
   MeasureText own = on_rung(measure, sheet.text.measure.rung);
+  if (own.kind == Kind::residual) {
+    static_cast<void>(residual_subject(sheet.loss, own));
+    return 1;
+  }
   if (own.kind == Kind::event) {
     if (const auto comparison = comparison_in(own.formula)) own.formula = comparison->difference;
   }
@@ -703,14 +714,19 @@ Statement statement_of(const TheoryFile& file, const StatementText& text) {
   const auto sheet = std::make_shared<Sheet>();
   sheet->text = text;
   sheet->loss = file.loss;
+  // The residual of an invariant is along the rung that it is of.
+  for (MeasureText* measure : {&sheet->text.measure, &sheet->text.predict}) {
+    const LossInvariant* invariant = find(sheet->loss.invariants, measure->formula);
+    if (measure->kind == Kind::residual && invariant != nullptr) measure->rung = invariant->of;
+  }
   sheet->entry = "statement " + text.name;
   Statement made{.id = fmt::format("{}.{}", file.loss.name, text.name),
                  .claim = text.claim,
                  .paper = text.source.empty() ? file.loss.paper : text.source,
                  .status = "stated in " + (file.about.empty() ? file.file : file.about)};
-  made.about = text.measure.rung;
+  made.about = sheet->text.measure.rung;
   made.reaches = {EvidenceKind::numerical};
-  made.reads = text.measure.rung;
+  made.reads = sheet->text.measure.rung;
   for (const NamedFormula& assumed : text.assume) {
     if (!comparison_in(assumed.formula)) {
       throw EntryError(file.loss.name, fmt::format("{} assume {}", sheet->entry, assumed.name),
@@ -753,7 +769,7 @@ Statement statement_of(const TheoryFile& file, const StatementText& text) {
   made.false_version = made.controls.front().name;
   made.no_rival = "a file gives its controls only";
   made.theorem = fmt::format("\n{} {} {}", title_of(text.measure), sign_of(text.relation),
-                             title_of(on_rung(text.predict, text.measure.rung)));
+                             title_of(on_rung(text.predict, sheet->text.measure.rung)));
   if (!equals.empty()) {
     made.theorem += fmt::format(
         "\nMistakes by program that equal the prediction or one another at eight instances, and "

@@ -1,6 +1,7 @@
 #include "theory_files/measure.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -21,6 +23,7 @@
 #include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/refined_digits.hpp"
 #include "popgrad/evidence/solved.hpp"
+#include "popgrad/learning/residual.hpp"
 #include "popgrad/rungs/given_start.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/solving/solve.hpp"
@@ -325,6 +328,27 @@ Reader<T> reader_of(StateFormulas<T>& formulas) {
   return [&formulas](const Vector<T>& state, const T& t) { return formulas.at(state, t); };
 }
 
+// What the formula of a measure itself rounds at a state, which no solve shows: in double against 50 digits.
+class OwnRounding {
+ public:
+  OwnRounding(const Instance& instance, const MeasureText& measure)
+      : sharp_(instance, measure.rung, {asked_for(measure)}) {}
+  void add_to(std::span<Quantity> numbers, const Vector<double>& found, const Vector<double>& state,
+              double t) {
+    const Vector<Real> exact = sharp_.at(state.cast<Real>(), Real(t));
+    for (std::size_t k = 0; k < numbers.size(); ++k) {
+      const auto i = static_cast<Index>(k);
+      const double change = std::fabs(to_double(Real(exact[i] - found[i])));
+      if (std::isfinite(change))
+        numbers[k].add(ErrorPart::rounding_moved(change, 1, numbers[k].value()));
+    }
+  }
+
+ private:
+  DigitsScope scope_{digits};  // as long as it lives
+  StateFormulas<Real> sharp_;
+};
+
 std::vector<Quantity> numbers_along(const Instance& instance, const MeasureText& measure,
                                     const RungInfo& info, const std::vector<double>& times,
                                     Measured& made) {
@@ -347,10 +371,17 @@ std::vector<Quantity> numbers_along(const Instance& instance, const MeasureText&
   return in_refined_digits([&]<class T>() {
     StateFormulas<T> formulas = formula_of<T>(instance, measure, made);
     const SolvedIn<T> solved(rung_of<T>(instance, measure.rung), times, tolerance);
+    std::optional<OwnRounding> rounding;
+    if constexpr (std::is_same_v<T, double>) rounding.emplace(instance, measure);
     std::vector<Quantity> numbers;
     for (std::size_t k = 0; k < times.size(); ++k) {
       add(numbers,
           solved.all_at(k, [&](const Vector<T>& x) { return formulas.at(x, T(times[k])); }));
+      if constexpr (std::is_same_v<T, double>) {
+        const Vector<double> found = formulas.at(solved.state(k), times[k]);
+        rounding->add_to(std::span(numbers).last(static_cast<std::size_t>(found.size())), found,
+                         solved.state(k), times[k]);
+      }
     }
     return numbers;
   });
@@ -374,6 +405,31 @@ std::vector<Quantity> limits(const Instance& instance, const MeasureText& measur
     StateFormulas<T> formulas = formula_of<T>(instance, measure, made);
     return limit_of_flow<T>(in_double, rung_of<T>(instance, measure.rung), reader_of(formulas));
   });
+}
+
+// Relative to the largest terms that it is a difference of. Parts: solver, from a solve that is looser by 100; sampling of
+// the field; rounding of the terms.
+Quantity largest_residual(const Instance& instance, const MeasureText& measure) {
+  if (instance.given.has(state_key)) {
+    throw EntryError(instance.loss.name, measure.entry,
+                     "is along rungs that begin at their own start; none can be given");
+  }
+  ResidualRequest request{.subjects = {residual_subject(instance.loss, measure)},
+                          .seed = instance.seed,
+                          .along = true,
+                          .tolerance = tolerance};
+  const auto found = [&] {
+    Residual residual = residuals(instance.loss, instance.given, request).at(0);
+    if (residual.outcome != Residual::Outcome::measured) throw Failure(to_text(residual));
+    return residual;
+  };
+  const Residual sharp = found();
+  constexpr double looser = 100, standard_errors = 5, operations = 1e4;
+  request.tolerance *= looser;
+  Quantity largest(sharp.largest, {ErrorPart::solver(sharp.largest, found().largest),
+                                   ErrorPart::rounding(operations, 1)});
+  if (sharp.error > 0) largest.add(ErrorPart::sampling(standard_errors, sharp.error));
+  return largest;
 }
 
 // First times at which entries of a formula are >= 0.
@@ -442,6 +498,16 @@ std::vector<Quantity> first_times(const Instance& instance, const MeasureText& m
 
 }  // namespace
 }  // namespace measure_cpp
+
+std::string residual_subject(const SampleLoss& loss, const MeasureText& measure) {
+  const std::vector<std::string> subjects = residual_subjects(loss);
+  for (const std::string& subject : subjects) {
+    if (subject.substr(subject.find('.') + 1) == measure.formula) return subject;
+  }
+  throw learning::EntryError(loss.name, measure.entry,
+                             fmt::format("is of '{}'; there are residuals of {}", measure.formula,
+                                         fmt::join(subjects, ", ")));
+}
 
 const Model& Instance::model() const {
   if (!model_) model_ = model_of_loss(loss);
@@ -634,6 +700,9 @@ Measured measured(const Instance& instance, const MeasureText& measure,
                         .front();
     require_numbers(made.numbers, measure);
     return made;
+  }
+  if (measure.kind == Kind::residual) {
+    return {.times = {0}, .entries = {""}, .numbers = {largest_residual(instance, measure)}};
   }
   const RungInfo& info = solvable(instance, measure);
   Measured made;

@@ -73,10 +73,14 @@ std::vector<Measured> at_start(const Instance& instance, const std::string& rung
                                const std::vector<learning::AskedFormula>& asked,
                                const std::vector<double>& times = {0});
 
+/// What a measure `residual` names, as in residual_subjects: "rung.pair" of `pair`, "rung.pair.closed" of `pair.closed`,
+/// "invariant.balance" of `balance`. Throws InputError with the nearest.
+std::string residual_subject(const SampleLoss& loss, const MeasureText& measure);
+
 /// `times`: of an `along` that names none. Throws InputError for a measure that the rung has not, and Failure where
 /// nothing can be measured: no rest, no event, a sampled field. Parts: solver, rounding; of a limit next order, what
-/// is left of the way by the rate at which the field falls, for which it takes an evaluation for each component. Cost:
-/// five solves; steps are taken in 50 digits.
+/// is left of the way by the rate at which the field falls, for which it takes an evaluation for each component; of a
+/// residual sampling. Cost: five solves, of a residual two; steps are taken in 50 digits.
 Measured measured(const Instance& instance, const MeasureText& measure,
                   const std::vector<double>& times = {});
 

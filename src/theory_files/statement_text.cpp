@@ -13,13 +13,14 @@ namespace {
 
 using Kind = TomlNode::Kind;
 
-constexpr std::array<std::pair<std::string_view, MeasureText::Kind>, 4> measures{
+constexpr std::array<std::pair<std::string_view, MeasureText::Kind>, 5> measures{
     {{"value", MeasureText::Kind::value},
      {"along", MeasureText::Kind::along},
      {"limit", MeasureText::Kind::limit},
-     {"event", MeasureText::Kind::event}}};
-constexpr std::array<std::string_view, 7> later_measures{
-    "order_in", "limit_in", "fixed_point", "unstable", "events", "minimised", "residual"};
+     {"event", MeasureText::Kind::event},
+     {"residual", MeasureText::Kind::residual}}};
+constexpr std::array<std::string_view, 6> later_measures{"order_in", "limit_in", "fixed_point",
+                                                         "unstable", "events",   "minimised"};
 
 class StatementReader : private EntryReader {
  public:
@@ -80,7 +81,7 @@ class StatementReader : private EntryReader {
 
   MeasureText measured(const TomlNode& node, const std::string& entry, const std::string& learned) {
     require_kind(node, entry, Kind::table);
-    check_keys(node, entry, {"value", "along", "limit", "event", "rung", "at"});
+    check_keys(node, entry, {"value", "along", "limit", "event", "residual", "rung", "at"});
     MeasureText made;
     made.entry = learned;
     int kinds = 0;
@@ -91,7 +92,12 @@ class StatementReader : private EntryReader {
       made.kind = kind;
       made.formula = formula(*own, fmt::format("{}.{}", entry, key), learned);
     }
-    if (kinds != 1) refuse(node, entry, "needs one of value, along, limit, event");
+    if (kinds != 1) refuse(node, entry, "needs one of value, along, limit, event, residual");
+    if (made.kind == MeasureText::Kind::residual) {
+      if (const TomlNode* rung = node.find("rung"))
+        refuse(*rung, entry, "has a rung; a residual is of what it names");
+      made.rung = made.formula.substr(0, made.formula.find('.'));
+    }
     if (node.find("rung") != nullptr) made.rung = text(node, "rung", entry);
     if (const TomlNode* at = node.find("at")) {
       if (made.kind != MeasureText::Kind::along)

@@ -15,11 +15,12 @@ namespace popgrad::theory_files {
 /// What is measured on a rung, or predicted by it.
 struct MeasureText {
   enum class Kind {
-    formula,  ///< of parameters, of the start, and of `t` along a rung
-    value,    ///< at the start
-    along,    ///< at given times
-    limit,    ///< where the rung comes to rest
-    event,    ///< the first time at which a comparison is true
+    formula,   ///< of parameters, of the start, and of `t` along a rung
+    value,     ///< at the start
+    along,     ///< at given times
+    limit,     ///< where the rung comes to rest
+    event,     ///< the first time at which a comparison is true
+    residual,  ///< of a rung, a closed form or an invariant, largest along its flow
   };
   Kind kind = Kind::formula;
   std::string entry;  ///< for messages: "statement limit measure"

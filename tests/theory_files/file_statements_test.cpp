@@ -103,6 +103,54 @@ TEST_CASE("file statements: measures of every kind agree with what is known, and
   }
 }
 
+TEST_CASE("file statements: a residual is measured relative to its terms",
+          "[theory_files][statements]") {
+  // s (speed - 2) over s speed.
+  const std::string hasty =
+      "[rung.hasty]\napproximate = true\nmap = { q = \"a * b\" }\n"
+      "lift = { a = \"sqrt(q)\", b = \"sqrt(q)\" }\nflow = { q = \"speed * q * (s - q)\" }\n";
+  const std::string knob = "knobs = { speed = { from = 2.01, to = 3, usual = 2.1 } }\n";
+  const auto stated = [&](const std::string& text) {
+    return statements_in("[parameters.speed]\nvalue = 2.1\n" + hasty + "[statement.one]\n" + text)
+        .front();
+  };
+  const Finding share =
+      check(stated(knob + "measure = { residual = \"hasty\" }\npredict = \"1 - 2 / speed\"\n"), {});
+  INFO(share.failure);
+  CHECK(share.sound());
+  CHECK(share.controls.size() == 3);
+  CHECK(share.examination.evidence.front().allowed < 1e-9);
+  CHECK(check(stated("measure = { residual = \"hasty\" }\npredict = \"0.04\"\nrelation = \"<\"\n"
+                     "controls = { none = { residual = \"modes\" } }\n"),
+              {})
+            .verdict == Verdict::violated);
+  // Of what is proved, too; of a closed form.
+  const Finding none = check(stated("measure = { residual = \"modes.closed\" }\npredict = 0\n"
+                                    "scale = 1\ncontrols = { hasty = { residual = \"hasty\" } }\n"),
+                             {});
+  INFO(none.failure);
+  CHECK(none.sound());
+  const Statement invariant = statement_in(
+      "measure = { residual = \"product\" }\npredict = 2\n[invariants]\nproduct = \"a[0] * "
+      "b[0]\"\n");
+  CHECK(invariant.reads == "flow");
+  CHECK(check(invariant, {}).sound());
+}
+
+TEST_CASE("file statements: what the formula of a measure rounds is part of its error",
+          "[theory_files][statements]") {
+  // Where 1 + u is rounded, u is off by up to 1e-16; the solve is sharper.
+  const Finding found = check(
+      statement_in("knobs = { scale = { from = 0.01, to = 0.1, usual = 0.021 } }\n"
+                   "measure = { along = \"exp(log(1 + u)) - 1\", at = [1e-4, 2e-4, 3e-4, 1e-3] }\n"
+                   "predict = { along = \"u\", rung = \"flow\" }\n"
+                   "controls = { twice = { along = \"2 * u\", rung = \"flow\" } }\n"),
+      {});
+  INFO(found.failure);
+  CHECK(found.sound());
+  CHECK_FALSE(found.confirmation.attempted);
+}
+
 TEST_CASE("file statements: what is false is violated, and its counterexample is found",
           "[theory_files][statements]") {
   const Finding found =
@@ -278,6 +326,11 @@ TEST_CASE("file statements: mistakes are refused at their places", "[theory_file
        "m.toml:23:22: statement.one.controls.a: it ends too early"},
       {"measure = { limit = \"u\" }\npredict = \"sum(s) * ones(2)\"", "has 2 numbers"},
       {"measure = { limit = \"u\" }\npredict = \"s\"\nrelation = \"<=\"", "has no control"},
+      {"measure = { residual = \"mode\" }\npredict = 0",
+       "m.toml:21:25: statement.one.measure.residual: is of 'mode'; there are residuals of "
+       "rung.modes, "
+       "rung.modes.closed"},
+      {"measure = { residual = \"modes\", rung = \"flow\" }\npredict = 0", "has a rung"},
       {good + "claims = \"x\"", "did you mean 'claim'"}};
   for (const auto& [text, expected] : cases) {
     INFO(text);

@@ -50,6 +50,9 @@ struct ResidualRequest {
   std::uint64_t seed = 1;                  ///< of points, and of samples and starts
   /// Points at the given sizes only: neither proofs nor other sizes.
   bool only_points = false;
+  /// Measured along the flow where they could be proved, too, at nine equally spaced times.
+  bool along = false;
+  double tolerance = 1e-10;  ///< of the flow along which they are measured
 };
 
 /// One for each rung of its own, each closed form next to a flow, and each invariant. Sizes and parameters: first all
