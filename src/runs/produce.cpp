@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "popgrad/fluctuations/momentum_pair.hpp"
+#include "popgrad/rungs/regime.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/watch.hpp"
 
@@ -210,6 +211,14 @@ std::vector<Trajectory<double>> produce_walks(const Walker& walker, WalkRequest 
 }
 
 template <class T>
+void observe_for_regimes(SolveRequest<T>& request, const AnyRung<T>& rung, const Model& model) {
+  request.step_columns = columns_of_regimes(rung.observables.columns, model.regimes());
+  request.observe_steps =
+      request.find_events && std::any_of(request.step_columns.begin(), request.step_columns.end(),
+                                         [](bool is_read) { return is_read; });
+}
+
+template <class T>
 void find_regimes_of_flow(Trajectory<T>& run, const AnyRung<T>& rung, const Model& model,
                           const RungInfo& info, const SolveRequest<T>& request,
                           const Report& report) {
@@ -238,6 +247,8 @@ void find_regimes_of_walks(std::vector<Trajectory<double>>& runs, const Model& m
 
 template Record settings_of(const SolveRequest<double>&, int);
 template Record settings_of(const SolveRequest<Real>&, int);
+template void observe_for_regimes(SolveRequest<double>&, const AnyRung<double>&, const Model&);
+template void observe_for_regimes(SolveRequest<Real>&, const AnyRung<Real>&, const Model&);
 template void find_regimes_of_flow(Trajectory<double>&, const AnyRung<double>&, const Model&,
                                    const RungInfo&, const SolveRequest<double>&, const Report&);
 template void find_regimes_of_flow(Trajectory<Real>&, const AnyRung<Real>&, const Model&,

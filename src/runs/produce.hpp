@@ -73,6 +73,10 @@ std::vector<Trajectory<double>> produce_watched_walks(const Walker& walker,
                                                       const WalkRequest& request,
                                                       const Report& report);
 
+/// With events, steps are observed where a regime of the model reads a column of the rung.
+template <class T>
+void observe_for_regimes(SolveRequest<T>& request, const AnyRung<T>& rung, const Model& model);
+
 /// Regimes among the events of descent and SGD, from `step_rows` or else the rows.
 void find_regimes_of_walks(std::vector<Trajectory<double>>& runs, const Model& model,
                            const RungInfo& info);

@@ -5,7 +5,6 @@
 
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/stop.hpp"
-#include "popgrad/rungs/regime.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/watch.hpp"
 
@@ -32,8 +31,8 @@ template <class T>
 Trajectory<T> flow_of(const RunRequest<T>& request, const AnyRung<T>& rung, const Report& report) {
   const Model& model = *request.model;
   SolveRequest<T> solve = request.solve;
-  solve.find_events = solve.observe_steps = request.events;
-  solve.step_columns = columns_of_regimes(rung.observables.columns, model.regimes());
+  solve.find_events = request.events;
+  observe_for_regimes(solve, rung, model);
   if constexpr (!std::is_same_v<T, double>) {
     if (rung.field.value) {
       solve.field_in_double =

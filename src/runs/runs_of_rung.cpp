@@ -9,7 +9,6 @@
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/failure.hpp"
 #include "popgrad/base/stop.hpp"
-#include "popgrad/rungs/regime.hpp"
 #include "popgrad/rungs/rung.hpp"
 
 namespace popgrad {
@@ -72,8 +71,7 @@ Trajectory<double> run_of_flow(const Model& model, const RungInfo& info,
                                const Parameters& parameters, std::uint64_t seed,
                                SolveRequest<double> request, const Report& report) {
   const AnyRung<double> rung = model.rung(info.name, parameters, seed);
-  request.observe_steps = request.find_events;
-  request.step_columns = columns_of_regimes(rung.observables.columns, model.regimes());
+  observe_for_regimes(request, rung, model);
   Trajectory<double> run = produce_flow<double>(rung, info, request, false, nullptr, report);
   if (request.find_events) find_regimes_of_flow(run, rung, model, info, request, report);
   return run;
