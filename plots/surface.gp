@@ -1,5 +1,6 @@
 # NAME.csv: x, y, value in blocks of one x. NAME-minimum.csv: where it is least (a point, or the ends of a line).
-# Variables: x_label, y_label, value_label, logarithmic (1: the colour), least (of the colour), caption, caption_lines.
+# NAME-path.csv: x, y of a line.
+# Variables: x_label, y_label, value_label, path_label, logarithmic (1: the colour), least (of the colour), caption, caption_lines.
 foot = 0.16 + 0.1*int(caption_lines)
 height = 2.55 + foot
 floor_of_colour = real(least)
@@ -20,6 +21,7 @@ do for [kind in 'svg png pdf'] {
   set key at screen 0.45, screen 1-0.03/height center top horizontal
   set autoscale fix
   plot name.'.csv' every ::1 using 1:2:(logarithmic eq '1' && $3 < floor_of_colour ? floor_of_colour : $3) with image notitle, \
-       name.'-minimum.csv' every ::1 using 1:2 with linespoints linetype 2 pointtype 7 pointsize 0.7 title 'minimum'
+       name.'-minimum.csv' every ::1 using 1:2 with linespoints linetype 2 pointtype 7 pointsize 0.7 title 'minimum', \
+       name.'-path.csv' every ::1 using 1:2 with lines linetype 3 linewidth 1.5 title path_label
   unset output
 }

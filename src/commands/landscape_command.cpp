@@ -102,7 +102,8 @@ std::vector<double> spread(const Rational& low, const Rational& high, int count)
 
 // The loss above its minimum, in a window around the minimisers unless a range is given.
 void draw_landscape(const LandscapeOptions& o, const LandscapeLoss& made, const LandscapeBox& box,
-                    const LandscapeCertificate* c, const Invocation& call) {
+                    const LandscapeCertificate* c, const Invocation& call,
+                    const std::vector<LandscapeNearest>& path = {}) {
   constexpr int usual_points = 121, most_points = 501;
   const auto points =
       static_cast<std::size_t>(o.grid > 0 ? std::min(o.grid, most_points) : usual_points);
@@ -145,6 +146,8 @@ void draw_landscape(const LandscapeOptions& o, const LandscapeLoss& made, const 
   if (c != nullptr) surface.caption += fmt::format("; minimum {:.9g}, certified", least);
   surface.x_label = landscape.coordinates[0].symbol;
   surface.y_label = landscape.coordinates[1].symbol;
+  for (const LandscapeNearest& at : path) surface.path.emplace_back(at.x, at.y);
+  surface.path_label = o.path;
   surface.value_label = c != nullptr ? "loss above the minimum" : "loss";
   draw_surface(surface, *o.common, command_line(call));
 }
@@ -540,14 +543,20 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
       return slice_landscape(o->slice, *o->common, chosen, p, call);
     }
     if (!o->path.empty() || o->critical) {
-      refuse_options(*command, {"--at", "--grid", "--tolerance", "--no-certificate", "--plot"},
+      refuse_options(*command, {"--at", "--grid", "--tolerance", "--no-certificate"},
                      "does not go with --critical or --path; leave these out");
     }
+    if (o->critical)
+      refuse_options(*command, {"--plot"}, "does not go with --critical; leave one out");
     if (!o->path.empty()) {
       refuse_options(*command, {"--critical"}, "does not go with --path; leave one out");
       check_meaning(*command, find_rung(model, o->path));
       const Parameters p = gather_parameters(*o->common, model, o->path);
-      return trace_path(o->path, *o->common, chosen, chosen.at(p), p, call);
+      const LandscapeLoss made = chosen.at(p);
+      return trace_path(o->path, *o->common, chosen, made, p, call,
+                        [&](const std::vector<LandscapeNearest>& path) {
+                          draw_landscape(*o, made, box_of(*o, made), nullptr, call, path);
+                        });
     }
     refuse_options(*command,
                    {"--t1", "--steps", "--eta", "--optimiser", "--momentum", "--batch", "--method",

@@ -55,7 +55,8 @@ int list_critical_points(const CommonOptions& common, const LossLandscape& lands
 
 int trace_path(const std::string& rung_name, const CommonOptions& common,
                const LossLandscape& landscape, const LandscapeLoss& loss, const Parameters& p,
-               const Invocation& call) {
+               const Invocation& call,
+               const std::function<void(const std::vector<LandscapeNearest>&)>& draw) {
   const Model& model = find_model(common.theories, common.model);
   const RungInfo& info = find_rung(model, rung_name);
   const std::vector<std::string>& rungs = landscape.path_rungs;
@@ -92,13 +93,15 @@ int trace_path(const std::string& rung_name, const CommonOptions& common,
   }
   std::string csv = fmt::format("t,{},{},distance\n", landscape.coordinates[0].name,
                                 landscape.coordinates[1].name);
+  std::vector<LandscapeNearest> path;
   for (std::size_t k = 0; k < run.states.size(); ++k) {
-    const LandscapeNearest at = loss.nearest(info.name, run.states[k]);
+    const LandscapeNearest& at = path.emplace_back(loss.nearest(info.name, run.states[k]));
     csv += fmt::format("{},{},{},{}\n", to_text(run.t[k]), to_text(at.x), to_text(at.y),
                        to_text(at.distance));
   }
   if (Results* const results = call.results) results->table = csv;
-  write_table(common, csv);
+  if (common.plot.empty() || !common.output.empty()) write_table(common, csv);
+  if (!common.plot.empty()) draw(path);
   return success;
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 /// Points of a landscape: where its derivatives vanish, and where training passes.
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "commands/options.hpp"
 #include "popgrad/evidence/landscape.hpp"
@@ -13,8 +15,10 @@ int list_critical_points(const CommonOptions& common, const LossLandscape& lands
                          const LandscapeLoss& loss, const LandscapeBox& box,
                          const Invocation& call);
 
-/// Trains a rung and writes a table of the points of the plane that are nearest to its states; the exit status.
+/// Trains a rung and writes a table of the points of the plane that are nearest to its states, or with --plot draws
+/// them; the exit status.
 int trace_path(const std::string& rung, const CommonOptions& common, const LossLandscape& landscape,
-               const LandscapeLoss& loss, const Parameters& p, const Invocation& call);
+               const LandscapeLoss& loss, const Parameters& p, const Invocation& call,
+               const std::function<void(const std::vector<LandscapeNearest>&)>& draw);
 
 }  // namespace popgrad::cli

@@ -18,16 +18,20 @@ void draw_surface(const Surface& surface, const CommonOptions& options,
   }
   FigureTable least({"x", "y"});
   for (const auto& [x, y] : surface.least) least.add("x", x, "y", y);
+  FigureTable path({"x", "y"});
+  for (const auto& [x, y] : surface.path) path.add("x", x, "y", y);
   Drawing drawing = captioned_drawing(surface.name, "surface", surface.title, surface.caption);
   const std::vector<std::pair<std::string, std::string>> variables{
       {"x_label", surface.x_label},
       {"y_label", surface.y_label},
       {"value_label", surface.value_label},
+      {"path_label", surface.path_label},
       {"logarithmic", surface.logarithmic ? "1" : "0"},
       {"least", fmt::format("{:.9g}", surface.floor)}};
   drawing.variables.insert(drawing.variables.end(), variables.begin(), variables.end());
   drawing.files = {{drawing.name + ".csv", grid.text()},
-                   {drawing.name + "-minimum.csv", least.text()}};
+                   {drawing.name + "-minimum.csv", least.text()},
+                   {drawing.name + "-path.csv", path.text()}};
   drawing.command = command;
   drawing.seed = options.seed;
   draw_and_report(std::move(drawing), options.plot);

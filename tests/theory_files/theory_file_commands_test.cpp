@@ -117,6 +117,14 @@ TEST_CASE("theory files: critical points of a plane have the counts of the whole
   const auto turned = numbers_of(run_popgrad(path + "turned --t1 9 -q").out);
   CHECK(turned.back().at(1) == Approx(trained.back().at(1)).epsilon(1e-7));
   CHECK(run_popgrad(path + "sgd").out.find("is none of the paths of plane") != std::string::npos);
+  const std::string pictures = (folder.path / "pictures").string();
+  CHECK(run_popgrad(path + "flow --t1 9 -q --plot " + pictures).status == 0);
+  const auto drawn = numbers_of(command_line::content(pictures + "/landscape-saddle-path.csv"));
+  REQUIRE(drawn.size() == trained.size());
+  CHECK(drawn.back().at(0) == Approx(trained.back().at(1)).epsilon(1e-6));
+  CHECK(command_line::content(pictures + "/landscape-saddle.svg").find(">flow<") !=
+        std::string::npos);
+  CHECK(run_popgrad(rest + " --plot " + pictures).status == 2);
 }
 
 TEST_CASE("theory files: what no command can do with one is said in a line",
