@@ -18,6 +18,7 @@
 #include "formulas/elaborate.hpp"
 #include "formulas/gradient.hpp"
 #include "formulas/operation.hpp"
+#include "formulas/rebuild.hpp"
 #include "learning/entry_error.hpp"
 #include "learning/sample_draws.hpp"
 #include "popgrad/base/error.hpp"
@@ -140,6 +141,7 @@ class Names {
     for (const LossState& s : written_.states) array(s.name);
     for (const NamedFormula& l : written_.loss) forbid(l.name, array(l.name), "t");
     for (const LossState& s : written_.states) arrays_.states.push_back(states_.at(s.name));
+    make_moves();
     if (has_loss()) make_loss();
     for (const LossLaw& law : written_.laws) make_law(law);
     make_rungs();
@@ -489,8 +491,74 @@ class Names {
                           broadcast(formula(s.rate), shape)};
     states_.emplace(s.name, made);
     forbid(s.name, made.start, "draw state t");
-    forbid("rate of " + s.name, made.rate, "draw state t");
+    forbid("rate of " + s.name, made.rate, "draw state");
     return made.variable;
+  }
+
+  void make_moves() {
+    if (std::all_of(written_.states.begin(), written_.states.end(),
+                    [](const LossState& s) { return s.move.empty(); }))
+      return;
+    for (const LossState& s : written_.states) {
+      arrays_.gradients.push_back(
+          graph_.variable(fmt::format("grad({})", s.name), states_.at(s.name).variable.shape()));
+    }
+    for (std::size_t k = 0; k < written_.states.size(); ++k) {
+      const LossState& s = written_.states[k];
+      if (s.move.empty()) continue;
+      try {
+        arrays_.states[k].move = move(s);
+      } catch (const EntryError&) {
+        throw;
+      } catch (const InputError& error) {
+        throw EntryError(written_.name, "move of " + s.name, error);
+      }
+    }
+  }
+  Array move(const LossState& s) {
+    const std::string entry = "move of " + s.name;
+    const Array made = elaborated(
+        formulas::syntax::parse(s.move),
+        [&](const Tree& tree, std::size_t k) -> std::optional<Array> {
+          const Node& call = tree.nodes[k];
+          if (call.text != "grad") return std::nullopt;
+          std::vector<std::string> names;
+          for (const LossState& state : written_.states) names.push_back(state.name);
+          if (call.parts.size() != 1 || tree.nodes[call.parts[0]].kind != Kind::name)
+            throw InputError("grad takes the name of a state, as in grad(" + s.name + ")");
+          const std::string& name = tree.nodes[call.parts[0]].text;
+          const auto at = std::find(names.begin(), names.end(), name);
+          if (at == names.end())
+            throw InputError(
+                fmt::format("grad: there is no state {}{}", name, suggestion(name, names)));
+          return arrays_.gradients[static_cast<std::size_t>(at - names.begin())];
+        });
+    forbid(entry, made, "draw state t");
+    const Shape& shape = states_.at(s.name).variable.shape();
+    if (!std::ranges::equal(made.shape(), shape, {}, &formulas::Dimension::extent,
+                            &formulas::Dimension::extent)) {
+      refuse_entry(entry, fmt::format("has shape {}; that of the state is {}",
+                                      to_text(made.shape()), to_text(shape)));
+    }
+    require_linear(entry, made);
+    return made;
+  }
+  // Its derivative reads no gradient, and it is 0 where they are.
+  void require_linear(const std::string& entry, const Array& move) const {
+    std::vector<Array> along, zeros;
+    for (const Array& g : arrays_.gradients) {
+      along.push_back(graph_.variable("direction " + g.node().text, g.shape()));
+      zeros.push_back(broadcast(graph_.constant(0), g.shape()));
+    }
+    const Array slope = formulas::derivative_along({move}, arrays_.gradients, along).front();
+    const Array rest = formulas::substituted({move}, arrays_.gradients, zeros).front();
+    const bool is_linear = std::none_of(arrays_.gradients.begin(), arrays_.gradients.end(),
+                                        [&](const Array& g) { return learning::reads(slope, g); });
+    if (!is_linear) refuse_entry(entry, "must be linear in the gradients");
+    const std::vector<std::vector<double>> values = parameter_values<double>(arrays_);
+    for (const double number : evaluated(rest, arrays_, values)) {
+      if (number != 0) refuse_entry(entry, "must be linear in the gradients: 0 where they are 0");
+    }
   }
 
   Array observed(const LossObservable& o) {
@@ -1066,7 +1134,27 @@ void require_parameters(const SampleLoss& written, const LossArrays& arrays,
   }
 }
 
+bool LossArrays::has_timed_rates() const {
+  const Array time = graph->variable(time_name, {});
+  return std::any_of(states.begin(), states.end(),
+                     [&](const StateArray& s) { return reads(s.rate, time); });
+}
+
+std::vector<Array> LossArrays::directions(const std::vector<Array>& slopes) const {
+  std::vector<Array> made;
+  for (std::size_t k = 0; k < states.size(); ++k) {
+    const StateArray& s = states[k];
+    const Array moved =
+        s.move ? formulas::substituted({*s.move}, gradients, slopes).front() : slopes[k];
+    made.push_back(-(s.rate * moved));
+  }
+  return made;
+}
+
 std::string LossArrays::no_gradient() const {
+  for (const StateArray& s : states) {
+    if (s.move) return fmt::format("{} moves along another direction", s.variable.node().text);
+  }
   static const std::set<std::string_view> jumping{"sign",    "floor",         "less",  "less_equal",
                                                   "greater", "greater_equal", "equal", "not_equal",
                                                   "argmax",  "stop_gradient"};

@@ -27,6 +27,7 @@ struct ParameterArray {
 
 struct StateArray {
   Array variable, start, rate;
+  std::optional<Array> move{};  ///< of `LossArrays::gradients`
 };
 
 struct ObservableArray {
@@ -99,7 +100,8 @@ struct LossArrays {
   std::vector<Draw> draws;                 ///< after those that they depend on
   std::vector<Draw> start_draws;
   std::vector<StateArray> states;
-  Array loss;                                ///< of one sample; no array where the text has no loss
+  std::vector<Array> gradients;  ///< variables that moves read, one a state; empty without moves
+  Array loss;                    ///< of one sample; no array where the text has no loss
   std::vector<ObservableArray> observables;  ///< then the maps of rungs of their own
   std::vector<ExpectedCall> expectations;    ///< of draws, in observables
   std::vector<Requirement> requirements;
@@ -116,6 +118,10 @@ struct LossArrays {
   /// Numbers of the state.
   [[nodiscard]] Index dimension() const;
   [[nodiscard]] std::vector<Array> state_variables() const;
+  /// Does a rate depend on time?
+  [[nodiscard]] bool has_timed_rates() const;
+  /// Minus rates times moves of these gradients, one a state.
+  [[nodiscard]] std::vector<Array> directions(const std::vector<Array>& slopes) const;
   [[nodiscard]] std::vector<std::string> state_names() const;
   /// Those of the observables.
   [[nodiscard]] std::vector<std::string> columns() const;

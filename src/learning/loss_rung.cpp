@@ -115,11 +115,21 @@ LossFlow<T>::Parts::Parts(const LossInstance& instance)
     : arrays(instance.written, instance.given, {}, instance.seed),
       expected(arrays, instance.written),
       dimension(arrays.dimension()),
-      parameters(parameter_values<T>(arrays)),
-      rates(dimension) {
-  Index i = 0;
-  for (const StateArray& s : arrays.states) {
-    for (const T& rate : evaluated(s.rate, arrays, parameters)) rates[i++] = rate;
+      parameters(parameter_values<T>(arrays)) {
+  if (!arrays.gradients.empty() || arrays.has_timed_rates()) {
+    if (arrays.gradients.empty()) {
+      for (const Array& state : arrays.state_variables())
+        arrays.gradients.push_back(
+            arrays.graph->variable(fmt::format("grad({})", state.node().text), state.shape()));
+    }
+    directions = prepared(arrays.directions(arrays.gradients), arrays, parameters);
+  }
+  if (!arrays.has_timed_rates()) {
+    rates.resize(dimension);
+    Index i = 0;
+    for (const StateArray& s : arrays.states) {
+      for (const T& rate : evaluated(s.rate, arrays, parameters)) rates[i++] = rate;
+    }
   }
   summed = prepared(expected.slopes, arrays, parameters);
   std::vector<Array> shown{expected.summed};
@@ -207,12 +217,43 @@ T LossFlow<T>::add_stored(const Vector<T>& x, Vector<T>& gradient) const {
 }
 
 template <class T>
-void LossFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
+void LossFlow<T>::turn(Vector<T>& dx, const T& t) const {
+  if (!parts_->directions) {
+    for (Index i = 0; i < dx.size(); ++i) dx[i] = -(parts_->rates[i] * dx[i]);
+    return;
+  }
+  formulas::Evaluator<T>& directions = *parts_->directions;
+  const T* from = dx.data();
+  for (const Array& gradient : parts_->arrays.gradients)
+    from = set_variable(directions, gradient, from);
+  if (const std::span<T> time = directions.variable(time_name); !time.empty()) time[0] = t;
+  directions.run();
+  read_outputs(directions, parts_->arrays.states.size(), dx);
+}
+
+template <class T>
+Matrix<double> LossFlow<T>::direction_matrix(double t) const {
+  if constexpr (std::same_as<T, double>) {
+    Matrix<double> matrix = Matrix<double>::Identity(parts_->dimension, parts_->dimension);
+    Vector<double> column;
+    for (Index k = 0; k < matrix.cols(); ++k) {
+      column = matrix.col(k);
+      turn(column, t);
+      matrix.col(k) = column;
+    }
+    return matrix;
+  } else {
+    throw std::logic_error("only double is drawn");
+  }
+}
+
+template <class T>
+void LossFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const {
   set_states(*parts_->summed, parts_->arrays, x);
   parts_->summed->run();
   read_outputs(*parts_->summed, parts_->arrays.states.size(), dx);
   add_stored(x, dx);
-  for (Index i = 0; i < dx.size(); ++i) dx[i] = -(parts_->rates[i] * dx[i]);
+  turn(dx, t);
 }
 
 template <class T>
@@ -254,7 +295,7 @@ double LossFlow<T>::sampled_step(const Vector<double>& x, Vector<double>& dx, St
           parts_->sampler->fill(k, seed, static_cast<std::uint64_t>(first), numbers);
         },
         dx);
-    dx = -parts_->rates.cwiseProduct(dx);
+    turn(dx, 0);  // without rates that depend on time
     return loss;
   } else {
     throw std::logic_error("only double is drawn");
@@ -265,6 +306,12 @@ template <class T>
 void LossFlow<T>::covariance(const Vector<double>& x, const Matrix<double>& vectors, NodeSet nodes,
                              Matrix<double>& images) const {
   if constexpr (std::same_as<T, double>) {
+    if (parts_->directions) {
+      const Matrix<double> directions = direction_matrix(0);
+      parts_->one_sample->covariance(x, directions.transpose() * vectors, nodes, images);
+      images = directions * images;
+      return;
+    }
     const Vector<double>& rates = parts_->rates;
     const Matrix<double> scaled = rates.asDiagonal() * vectors;
     if (parts_->exact_covariance) {
@@ -282,6 +329,17 @@ template <class T>
 OneSample::Errors LossFlow<T>::errors_at(const Vector<double>& x) const {
   if (!parts_->errors) return {Vector<double>::Zero(x.size()), 0};
   return parts_->errors->standard_errors(x);
+}
+
+template <class T>
+Vector<double> LossFlow<T>::field_errors(const Vector<double>& x, double t) const {
+  if constexpr (std::same_as<T, double>) {
+    const Vector<double> gradient = errors_at(x).gradient;
+    if (parts_->directions) return direction_matrix(t).cwiseAbs() * gradient;
+    return gradient.cwiseProduct(parts_->rates.cwiseAbs());
+  } else {
+    throw std::logic_error("only double is drawn");
+  }
 }
 
 template class LossFlow<double>;

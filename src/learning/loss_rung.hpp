@@ -1,7 +1,7 @@
 #pragma once
 /// The rung of a SampleLoss:
 ///
-///   x' = -rate E d/dx loss(x, draws)
+///   x' = -rate(t) move(E d/dx loss(x, draws))
 ///
 /// Shapes  x: the entries of the states, one state after the other, each row after row.
 /// Scalars double, Real, Dual<double>; Rational where the loss has no exponentials and is summed over all values.
@@ -94,6 +94,7 @@ class LossFlow {
     return parts_->arrays.state_names();
   }
   [[nodiscard]] std::vector<std::string> columns() const;
+  /// Empty where one depends on time: then the rates are a part of what Adam takes for the gradient.
   [[nodiscard]] Vector<T> rates() const { return parts_->rates; }
   void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
   void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
@@ -123,11 +124,14 @@ class LossFlow {
     covariance(x, vectors, nodes, images);
   }
 
-  /// Standard errors of field and loss by the samples; 0 where nothing is sampled.
+  /// Standard errors of gradient and loss by the samples; 0 where nothing is sampled.
   [[nodiscard]] OneSample::Errors sampling_errors(
       const Vector<double>& x) const requires std::same_as<T, double> {
     return errors_at(x);
   }
+
+  /// Bounds of those of the field: of a move the sum over the entries that it reads.
+  [[nodiscard]] Vector<double> field_errors(const Vector<double>& x, double t) const;
 
  private:
   struct Parts {
@@ -136,7 +140,9 @@ class LossFlow {
     ExpectedLoss expected;
     Index dimension;
     std::vector<std::vector<T>> parameters;
-    Vector<T> rates;
+    Vector<T> rates;  ///< empty where one depends on time
+    /// Of gradients and time; where there are moves or a rate depends on time.
+    std::optional<formulas::Evaluator<T>> directions;
     std::optional<formulas::Evaluator<T>> summed, observables;
     std::optional<MeanOverSamples<T>> stored;  ///< over the samples that stand for the law
     std::vector<ArrayMean<T>> means;           ///< of expectations in observables
@@ -147,6 +153,10 @@ class LossFlow {
     std::optional<DrawCovariance::At> exact_covariance;
   };
 
+  // From the gradient to the field, in place.
+  void turn(Vector<T>& dx, const T& t) const;
+  // d field/d gradient, (n x n).
+  Matrix<double> direction_matrix(double t) const;
   // Writes the stored numbers of a draw from the sample `first` on.
   void copy_stored(const Draw& draw, Index first, std::span<T> to) const;
   // Mean loss of the stored samples, whose gradient is added.

@@ -219,7 +219,11 @@ std::shared_ptr<const Model> model_of_loss(SampleLoss loss) {
   gd.info.summary = "gradient descent: steps along the expected field";
   gd.info.default_step = fmt::format("{:g}", loss.step);
   gd.info.default_end = fmt::format("{}", std::lround(loss.end / loss.step));
-  sgd.make = [loss](const Parameters& p, std::uint64_t seed) {
+  const bool has_timed_rates = arrays.has_timed_rates();
+  sgd.make = [loss, has_timed_rates](const Parameters& p, std::uint64_t seed) {
+    if (has_timed_rates)
+      reject_entry(loss.name, "rates",
+                   "depend on the time, which a step of sgd does not have; take gd or flow");
     return made<double>(loss, p, seed);
   };
   sgd.info = gd.info;

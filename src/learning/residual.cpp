@@ -347,9 +347,7 @@ class Measured {
       write_field(field);
       outputs_->run();
       seen.differences = values();
-      seen.errors = standard_errors(
-          field, field_->sampling_errors(x).gradient.cwiseProduct(field_->rates().cwiseAbs()),
-          seen.differences);
+      seen.errors = standard_errors(field, field_->field_errors(x, t), seen.differences);
     } else {
       outputs_->run();
       seen.differences = values();

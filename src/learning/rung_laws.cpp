@@ -21,14 +21,12 @@ const RungLaw& RungLaws::training() {
   if (training_) return *training_;
   RungLaw law{.names = {}, .states = arrays_.state_variables(), .values = {}, .sampled_at = {}};
   if (expected_->sampled) law.sampled_at = law.states;
-  const std::vector<Array>& slopes = expected_->slopes;
-  for (std::size_t k = 0; k < slopes.size(); ++k) {
-    const Array& state = law.states[k];
+  for (const Array& state : law.states) {
     law.names.push_back(state.node().text);
-    law.values.push_back(
-        expected_->sampled ? arrays_.graph->variable("field of " + law.names.back(), state.shape())
-                           : -(arrays_.states[k].rate * slopes[k]));
+    if (expected_->sampled)
+      law.values.push_back(arrays_.graph->variable("field of " + law.names.back(), state.shape()));
   }
+  if (!expected_->sampled) law.values = arrays_.directions(expected_->slopes);
   training_ = std::move(law);
   return *training_;
 }

@@ -26,7 +26,7 @@ class RungLaws {
 
   [[nodiscard]] LossArrays& arrays() { return arrays_; }
   [[nodiscard]] Array time() const { return arrays_.graph->variable(time_name, {}); }
-  /// Minus the expected gradient times the rates.
+  /// Minus the expected gradient, or its move, times the rates.
   const RungLaw& training();
   /// Of the rung that is finer than an own one: its field, or with `steps` its step.
   RungLaw finer(const OwnArrays& own, bool steps);

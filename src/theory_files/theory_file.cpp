@@ -345,8 +345,6 @@ class FileReader : private EntryReader {
   void read_training(const TomlNode& table) {
     require_kind(table, "training", Kind::table);
     check_keys(table, "training", {"rate", "samples", "t1", "move"});
-    if (const TomlNode* move = table.find("move"))
-      refuse(move->key_place, "training.move", "is of a later version; leave it out");
     if (const TomlNode* samples = table.find("samples")) {
       made_.loss.samples = whole(*samples, "training.samples", 2);
       made_.gives_samples = true;
@@ -356,15 +354,20 @@ class FileReader : private EntryReader {
         refuse(*end, "training.t1", "must be a number > 0: it is the default of --t1");
       made_.loss.end = std::stod(end->text);
     }
-    if (const TomlNode* rates = table.find("rate")) {
-      require_kind(*rates, "training.rate", Kind::table);
-      std::vector<std::string> names;
-      for (const LossState& s : made_.loss.states) names.push_back(s.name);
-      check_keys(*rates, "training.rate", names);
-      for (LossState& s : made_.loss.states) {
-        if (const TomlNode* rate = rates->find(s.name))
-          s.rate = formula(*rate, "training.rate." + s.name, "rate of " + s.name);
-      }
+    read_of_states(table, "rate", &LossState::rate);
+    read_of_states(table, "move", &LossState::move);
+  }
+  void read_of_states(const TomlNode& table, const std::string& key, std::string LossState::*of) {
+    const TomlNode* given = table.find(key);
+    if (given == nullptr) return;
+    const std::string entry = "training." + key;
+    require_kind(*given, entry, Kind::table);
+    std::vector<std::string> names;
+    for (const LossState& s : made_.loss.states) names.push_back(s.name);
+    check_keys(*given, entry, names);
+    for (LossState& s : made_.loss.states) {
+      if (const TomlNode* one = given->find(s.name))
+        s.*of = formula(*one, entry + "." + s.name, key + " of " + s.name);
     }
   }
 

@@ -9,7 +9,7 @@
 ///                  .states = {{.name = "W", .shape = "classes, d"}},
 ///                  .loss = {{"loss", "-log_softmax(W @ X[i])[y]"}}})
 ///
-/// The field is minus the expected gradient of the loss of one sample, times the rates of the states. Laws of
+/// The field is minus the expected gradient of the loss of one sample, or its `move`, times the rates of the states. Laws of
 /// draws, each call of which is a new variable:
 ///   bernoulli(p, *shape)  categorical(p, *shape)  index(n, *shape)  normal(*shape, var= | cov=)  uniform(*shape)
 /// in which cov is that of the last axis; starts and fixed arrays also call orthogonal(m, n), a uniformly drawn matrix with
@@ -19,7 +19,7 @@
 /// Slopes of sign, comparisons, argmax and stop_gradient are 0, so the expected gradient of a loss with these in
 /// the states need not be the gradient of the expected loss; `no_gradient` reports it.
 ///
-/// Entries refer to each other by name in any order. Indices count from 0. Not there: rates that depend on time.
+/// Entries refer to each other by name in any order. Indices count from 0.
 
 #include <algorithm>
 #include <memory>
@@ -60,7 +60,9 @@ struct LossState {
   /// of the finer rung.
   std::string start = {};
   std::string shape = {};  ///< empty: that of the start
-  std::string rate = "1";  ///< of parameters
+  std::string rate = "1";  ///< of parameters and `t`; with `t` there are no rungs sgd and moments
+  /// What takes the place of the gradient: linear in grad(NAME), the gradients by states, and of parameters. Empty: its own.
+  std::string move = {};
 };
 
 /// Draws with other laws than those of the samples, by their names, for expectations in observables.
