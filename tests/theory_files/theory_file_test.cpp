@@ -195,7 +195,7 @@ TEST_CASE("theory files: what is wrong is refused with its place and what to do"
       {changed("t1   = 20", "samples = 1"),
        "r.toml:20:11: training.samples: must be a whole number from 2"},
       {changed("t1   = 20", "move = { v = \"v\" }"),
-       "r.toml:20:1: training.move: is of a later version; leave it out"},
+       "r.toml:20:14: training.move.v: may not depend on state v"},
       {changed("sum((v - w)**2)", "sum((v - w)^2)"), "r.toml:22:36: observables.distance: "},
       {changed("formula = \"sum", "formla = \"sum"), "observables.distance: has no key 'formla'"},
       {changed("flip = {", "t = {"), "r.toml:9:15: parameters.t: is a reserved name"},
