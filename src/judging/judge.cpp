@@ -239,6 +239,10 @@ struct RunJudge::State {
     return {share_of_rows * request.level, request.resolution};
   }
 
+  [[nodiscard]] CrossCheck rows_of(const std::vector<Trajectory<double>>& runs) const {
+    return cross_check(recorded, runs, nullptr, row_request());
+  }
+
   // Of another rung than the sampled one, at the recorded times.
   [[nodiscard]] std::vector<Trajectory<double>> runs_of(const RungInfo& info, bool events) const {
     require_read(request.parameters, request.model, {info.name, sampled.name});
@@ -277,6 +281,10 @@ struct RunJudge::State {
       other.fit = false;
       other.steps.sampled = reading.columns;
       try {
+        // Most meanings are wrong by far, which few runs show at a fraction of the cost of the tests.
+        State few(other, reading.runs, report);
+        few.sample_up_to(first_runs);
+        if (!few.rows_of(few.ensemble).consistent()) continue;
         const RunJudge judge(std::move(other), std::move(reading.runs), report);
         const CrossCheck& rows = judge.judgement().rows;
         const bool single_rows =
@@ -341,7 +349,7 @@ RunJudge::RunJudge(JudgeRequest request, std::vector<RecordedRun> recorded,
   if (on_rows && s.rung.kind == RungKind::random && s.rung.name == s.sampled.name &&
       asked.runs > first_runs) {
     s.sample_up_to(first_runs);
-    on_rows(cross_check(s.recorded, s.ensemble, nullptr, s.row_request()));
+    on_rows(s.rows_of(s.ensemble));
     s.ends_part("first rows");
   }
   s.whole = std::make_unique<WholeRuns>(

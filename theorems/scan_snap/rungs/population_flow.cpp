@@ -567,30 +567,36 @@ void PopulationFlow<double>::mean_jacobian(const Vector<double>& x,
     const Matrix<double> fp = f.cwiseProduct(p);
     const Vector<double> s = fp.colwise().sum();
     const Vector<double> w_along = fw.colwise().sum();
-    // Of a node: left_l right_m and its weight, in row l + m u.
-    const auto pairs = [&](const Matrix<double>& left, const Matrix<double>& right) {
-      Matrix<double> of_nodes(u * u, weights.size());
-      for (Index i = 0; i < weights.size(); ++i) {
-        of_nodes.col(i).reshaped(u, u).noalias() =
-            (weights[i] * left.col(i)) * right.col(i).transpose();
+    Matrix<double> weighted(u, weights.size());
+    // Sums over nodes of left_l f_m, each node with its weight and a coefficient: in row l + m u, a column for each row of
+    // coefficients. A table of all products left_l f_m would take most of the time.
+    const auto add_sums = [&](const Matrix<double>& left, const Matrix<double>& coefficients,
+                              Matrix<double>& sums) {
+      for (Index k = 0; k < coefficients.rows(); ++k) {
+        weighted.noalias() =
+            left * coefficients.row(k).transpose().cwiseProduct(weights).asDiagonal();
+        sums.col(k).reshaped(u, u).noalias() += weighted * f.transpose();
       }
-      return of_nodes;
     };
-    const Matrix<double> ff = pairs(f, f), f2f = pairs(f2, f), fqf = pairs(fq, f);
+    const auto sums_of = [&](const Matrix<double>& left, const Matrix<double>& coefficients) {
+      Matrix<double> sums = Matrix<double>::Zero(u * u, coefficients.rows());
+      add_sums(left, coefficients, sums);
+      return sums;
+    };
     // d r_c/d of the logit of k, in row c + k C.
     Matrix<double> slopes(c_all * c_all, weights.size());
     for (Index k = 0; k < c_all; ++k) {
       slopes.middleRows(k * c_all, c_all) = alpha * b.row(k).transpose().asDiagonal();
       slopes.row(k * c_all + k) -= alpha.row(k);
     }
-    // Sums over nodes, a column for each k.
-    const Matrix<double> of_slopes = ff * slopes.transpose();
-    const Matrix<double> both = ff * b.transpose();
-    const Matrix<double> ff_alpha = ff * alpha.transpose();
-    const Matrix<double> of_logits =
-        fqf * b.transpose() - f2f * (mr - b.cwiseProduct(h)).transpose();
-    const Matrix<double> of_table =
-        f2f * (alpha.cwiseProduct(h) - r).transpose() + fqf * alpha.transpose();
+    // A column for each k.
+    const Matrix<double> of_slopes = sums_of(f, slopes);
+    const Matrix<double> both = sums_of(f, b);
+    const Matrix<double> ff_alpha = sums_of(f, alpha);
+    Matrix<double> of_logits = sums_of(fq, b);
+    add_sums(f2, b.cwiseProduct(h) - mr, of_logits);
+    Matrix<double> of_table = sums_of(f2, alpha.cwiseProduct(h) - r);
+    add_sums(fq, alpha, of_table);
     const Matrix<double> weighted_f = f * weights.asDiagonal();
     const Matrix<double> f_mr = weighted_f * mr.transpose();
     const Matrix<double> f_r = weighted_f * r.transpose();
