@@ -327,7 +327,7 @@ TEST_CASE("file statements: mistakes are refused at their places", "[theory_file
       {"measure = { limit = \"u\" }\npredict = \"sum(s) * ones(2)\"", "has 2 numbers"},
       {"measure = { limit = \"u\" }\npredict = \"s\"\nrelation = \"<=\"", "has no control"},
       {"measure = { residual = \"mode\" }\npredict = 0",
-       "m.toml:21:25: statement.one.measure.residual: is of 'mode'; there are residuals of "
+       "m.toml:21:24: statement.one.measure.residual: is of 'mode'; there are residuals of "
        "rung.modes, "
        "rung.modes.closed"},
       {"measure = { residual = \"modes\", rung = \"flow\" }\npredict = 0", "has a rung"},
