@@ -47,10 +47,9 @@ std::optional<Same> same_product(Function f, Function g) {
   const auto is = [&](Function a, Function b) { return f == a && g == b; };
   if (g == Function::delta && f != Function::delta) {
     const bool one = f == Function::cosine || is_weight(f);
-    return Same{Function::delta, 0,
-                f == Function::step ? Rational(1, 2)
-                : one               ? Rational(1)
-                                    : Rational(0)};
+    const bool half = f == Function::step || f == Function::sigmoid;
+    if (f == Function::softplus) return std::nullopt;
+    return Same{Function::delta, 0, half ? Rational(1, 2) : one ? Rational(1) : Rational(0)};
   }
   if (is(Function::sign, Function::sign)) return Same{};
   if (is(Function::sign, Function::step) || is(Function::step, Function::step))
@@ -65,34 +64,41 @@ std::optional<Same> same_product(Function f, Function g) {
   return std::nullopt;
 }
 
-/// The slope of a function at each entry: a factor and another function.
+/// A summand of the slope of a function at each entry: a factor and the product of functions.
 struct Slope {
   Array scale;
-  Function function = Function::erf;
+  std::vector<Function> functions;
 };
-Slope slope_of(const Factor& factor) {
+std::vector<Slope> slopes_of(const Factor& factor) {
   const Array one = factor.array.number(1);
   switch (factor.function) {
     case Function::erf:
-      return {formulas::apply("sqrt", {4 / factor.array.graph->pi()}), Function::gaussian};
+      return {{formulas::apply("sqrt", {4 / factor.array.graph->pi()}), {Function::gaussian}}};
     case Function::sign:
-      return {2 * one, Function::delta};
+      return {{2 * one, {Function::delta}}};
     case Function::step:
-      return {one, Function::delta};
+      return {{one, {Function::delta}}};
     case Function::relu:
-      return {one, Function::step};
+      return {{one, {Function::step}}};
     case Function::abs:
-      return {one, Function::sign};
+      return {{one, {Function::sign}}};
     case Function::sine:
-      return {one, Function::cosine};
+      return {{one, {Function::cosine}}};
+    case Function::tanh:
+      return {{one, {}}, {-one, {Function::tanh, Function::tanh}}};
+    case Function::sigmoid:
+      return {{one, {Function::sigmoid}}, {-one, {Function::sigmoid, Function::sigmoid}}};
+    case Function::softplus:
+      return {{one, {Function::sigmoid}}};
     default:
-      return {-one, Function::sine};
+      return {{-one, {Function::sine}}};
   }
 }
 
 class Recursion {
  public:
-  Recursion(NormalLaw& law, formulas::Graph& graph) : law_(law), graph_(graph), kernels_(law) {}
+  Recursion(NormalLaw& law, formulas::Graph& graph, Nodes nodes)
+      : law_(law), graph_(graph), kernels_(law, nodes) {}
 
   void add(const Polynomial& polynomial) {
     for (const Term& term : polynomial.terms) add(term);
@@ -114,7 +120,7 @@ class Recursion {
     }
   }
   [[nodiscard]] double pairings() const { return pairings_; }
-  [[nodiscard]] const std::set<std::string>& kernels() const { return kernels_.names(); }
+  [[nodiscard]] const Kernels& kernels() const { return kernels_; }
 
   std::vector<Term> result() {
     for (const auto* terms : {&by_degree_, &unjoined_}) {
@@ -269,14 +275,19 @@ class Recursion {
       if (!y.is_random()) continue;
       if (y.kind == FactorKind::function && is_weight(y.function)) continue;
       Term paired = rest;
+      paired.factors.erase(paired.factors.begin() + static_cast<Index>(k));
       if (y.kind == FactorKind::draw) {
-        paired.factors.erase(paired.factors.begin() + static_cast<Index>(k));
-      } else {
-        const Slope slope = slope_of(y);
-        paired.factors[k].function = slope.function;
-        paired = outer_product(paired, term_of(slope.scale));
+        add_covariance(paired, x, y, weighted);
+        continue;
       }
-      add_covariance(paired, x, y, weighted);
+      for (const Slope& slope : slopes_of(y)) {
+        Term sloped = outer_product(paired, term_of(slope.scale));
+        for (const Function function : slope.functions) {
+          sloped.factors.push_back(y);
+          sloped.factors.back().function = function;
+        }
+        add_covariance(sloped, x, y, weighted);
+      }
     }
     if (!weighted) return;
     for (std::size_t k = 0; k < weighted->weights().size(); ++k) {
@@ -461,18 +472,20 @@ void set_result(Expectation& result, const Recursion& recursion, const std::vect
                 const Shape& shape, formulas::Graph& graph) {
   result.pairings = recursion.pairings();
   result.terms = terms.size();
-  result.kernels.assign(recursion.kernels().begin(), recursion.kernels().end());
+  result.kernels.assign(recursion.kernels().names().begin(), recursion.kernels().names().end());
+  result.by_quadrature = recursion.kernels().by_quadrature();
   result.mean = sum_of(terms, shape, graph);
 }
 
 }  // namespace
 }  // namespace expectation_cpp
 
-Expectation expectation(const formulas::Array& formula, const std::vector<NormalDraw>& normals) {
+Expectation expectation(const formulas::Array& formula, const std::vector<NormalDraw>& normals,
+                        Nodes nodes) {
   using namespace expectation_cpp;
   return or_why([&](Expectation& result) {
     Setting setting(normals);
-    Recursion recursion(setting.law(), *formula.graph);
+    Recursion recursion(setting.law(), *formula.graph, nodes);
     recursion.add(setting.form_of(formula));
     const std::vector<Term> terms = recursion.result();
     set_result(result, recursion, terms, formula.shape(), *formula.graph);
@@ -486,11 +499,11 @@ Expectation covariance(const formulas::Array& f, const formulas::Array& g,
     Setting setting(normals);
     formulas::Graph& graph = *f.graph;
     const Parted x = parted(setting.form_of(f)), y = parted(setting.form_of(g));
-    Recursion recursion(setting.law(), graph);
+    Recursion recursion(setting.law(), graph, Nodes::usual);
     recursion.add_joined_product(x.polynomial, y.polynomial);
     TermSum sum;
     const auto mean = [&](const Polynomial& form) {
-      Recursion own(setting.law(), graph);
+      Recursion own(setting.law(), graph, Nodes::usual);
       own.add(form);
       return own.result();
     };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace popgrad::expectations {
@@ -28,7 +29,15 @@ struct Projection {
 };
 
 bool is_trigonometric(Function f) { return f == Function::sine || f == Function::cosine; }
-bool is_odd(Function f) { return f == Function::erf || f == Function::sign || f == Function::sine; }
+bool is_odd(Function f) {
+  return f == Function::erf || f == Function::sign || f == Function::sine || f == Function::tanh;
+}
+bool is_even(Function f) { return f == Function::abs || f == Function::cosine; }
+// Without kernels in closed form.
+bool is_integrated(Function f) {
+  return f == Function::tanh || f == Function::sigmoid || f == Function::softplus;
+}
+bool is_smooth(Function f) { return f == Function::erf || is_trigonometric(f) || is_integrated(f); }
 
 // --- one function
 
@@ -194,11 +203,48 @@ Entry of_two(const Projection& a, const Projection& b, const Entry& covariance) 
   return total;
 }
 
+// --- quadrature
+
+// By the number of directions.
+Rational spacing(std::size_t directions, Nodes nodes) {
+  static const std::array<Rational, 3> usual{Rational(3, 20), Rational(1, 4), Rational(1, 2)};
+  static const std::array<Rational, 3> fewer{Rational(9, 40), Rational(3, 8), Rational(3, 4)};
+  return (nodes == Nodes::usual ? usual : fewer).at(directions - 1);
+}
+
+// Nodes of one standard normal number, and their weights.
+struct NodesOfLine {
+  Indexed places, weights;
+};
+NodesOfLine nodes_of_line(const Rational& step, Label label, formulas::Graph& graph) {
+  const Index half = Rational(9 / step).convert_to<Index>();
+  const Indexed places{
+      (graph.arange({2 * half + 1, {}}) - graph.constant(half)) * graph.constant(step), {label}};
+  return {places,
+          step * exponential(Rational(-1, 2) * (places * places)) / root(Rational(2) * pi(places))};
+}
+
+// The sum over the last label, with weights.
+Indexed summed(const Indexed& values, const Indexed& weights) {
+  std::string axes;
+  for (std::size_t axis = 0; axis < values.labels.size(); ++axis)
+    axes += static_cast<char>('a' + static_cast<int>(axis));
+  const std::string kept = axes.substr(0, axes.size() - 1);
+  std::vector<Label> labels = values.labels;
+  labels.pop_back();
+  return {formulas::einsum(axes + "," + axes.back() + "->" + kept, {values.array, weights.array}),
+          labels};
+}
+
+Indexed over_positive(const Indexed& value, const Indexed& x) {
+  return where_positive(x, value / positive_or_one(x), zero(x));
+}
+
 // Of functions that depend on each other under the law.
 class Group {
  public:
-  Group(WeightedLaw& law, std::vector<Factor> functions)
-      : law_(law), functions_(std::move(functions)) {}
+  Group(WeightedLaw& law, std::vector<Factor> functions, Nodes nodes)
+      : law_(law), functions_(std::move(functions)), nodes_(nodes) {}
 
   [[nodiscard]] std::string name() const {
     std::vector<std::string_view> names;
@@ -211,6 +257,98 @@ class Group {
 
   Entry expectation() {
     if (functions_.empty()) return Indexed{law_.weights().front().array.number(1), {}};
+    if (all_of(is_smooth)) {
+      if (!any_of(is_integrated)) {
+        try {
+          return closed();
+        } catch (const NotHandled&) {  // of two with means, or more
+        }
+      }
+      return vanishes() ? std::nullopt : Entry(integrated());
+    }
+    if (any_of(is_integrated)) refuse(name() + " of which not all are smooth");
+    return closed();
+  }
+  [[nodiscard]] bool by_quadrature() const { return by_quadrature_; }
+
+ private:
+  [[nodiscard]] bool all_of(bool (*is)(Function)) const {
+    return std::all_of(functions_.begin(), functions_.end(),
+                       [&](const Factor& f) { return is(f.function); });
+  }
+  [[nodiscard]] bool any_of(bool (*is)(Function)) const {
+    return std::any_of(functions_.begin(), functions_.end(),
+                       [&](const Factor& f) { return is(f.function); });
+  }
+  // An odd number of odd functions, none with a mean, and otherwise even ones.
+  [[nodiscard]] bool vanishes() {
+    const auto odd = std::count_if(functions_.begin(), functions_.end(),
+                                   [](const Factor& f) { return is_odd(f.function); });
+    return odd % 2 == 1 && std::all_of(functions_.begin(), functions_.end(), [&](const Factor& f) {
+             return !law_.mean(f) && (is_odd(f.function) || is_even(f.function));
+           });
+  }
+
+  // Of independent standard u_j the projections are m_i + sum_j l_ij u_j, j <= i.
+  Indexed integrated() {
+    constexpr std::size_t most_directions = 3;
+    std::vector<Factor> projections;
+    Label next = 0;
+    for (const Factor& f : functions_) {
+      const auto is_same = [&](const Factor& other) {
+        return other.array == f.array && other.labels == f.labels;
+      };
+      if (std::none_of(projections.begin(), projections.end(), is_same)) projections.push_back(f);
+      for (const Label label : f.labels) next = std::max(next, label + 1);
+    }
+    const std::size_t count = projections.size();
+    if (count > most_directions) refuse(fmt::format("{} of {} projections", name(), count));
+    by_quadrature_ = true;
+    const Rational step = spacing(count, nodes_);
+    formulas::Graph& graph = *projections.front().array.graph;
+    std::vector<NodesOfLine> lines;
+    for (std::size_t j = 0; j < count; ++j) lines.push_back(nodes_of_line(step, next + j, graph));
+    const std::vector<std::vector<Entry>> factor = cholesky(projections);
+    std::optional<Indexed> sum;
+    for (std::size_t i = count; i-- > 0;) {
+      Entry at = law_.mean(projections[i]);
+      for (std::size_t j = 0; j <= i; ++j)
+        at = expectations::sum(at, product(factor[i][j], lines[j].places));
+      for (const Factor& f : functions_) {
+        if (f.array != projections[i].array || f.labels != projections[i].labels) continue;
+        const Indexed value = entrywise(name_of(f.function), {*at});
+        sum = sum ? *sum * value : value;
+      }
+      sum = summed(*sum, lines[i].weights);
+    }
+    return *sum;
+  }
+  std::vector<std::vector<Entry>> cholesky(const std::vector<Factor>& projections) {
+    std::vector<std::vector<Entry>> factor;
+    for (std::size_t i = 0; i < projections.size(); ++i) {
+      std::vector<Entry>& row = factor.emplace_back();
+      const Indexed variance = law_.variance(projections[i]);
+      Indexed left = variance;
+      for (std::size_t j = 0; j < i; ++j) {
+        Entry entry = law_.covariance(projections[i], projections[j]);
+        for (std::size_t k = 0; k < j; ++k)
+          entry = difference(entry, product(row[k], factor[j][k]));
+        if (entry) entry = over_positive(*entry, *factor[j][j]);
+        row.push_back(entry);
+        if (entry) left = left - *entry * *entry;
+      }
+      // The determinant of two is exactly 0 where they are equal.
+      if (i == 1 && row[0]) {
+        const Indexed first = law_.variance(projections[0]);
+        const Indexed c = *law_.covariance(projections[1], projections[0]);
+        left = where_positive(first, (first * variance - c * c) / positive_or_one(first), variance);
+      }
+      row.emplace_back(root_or_zero(left));
+    }
+    return factor;
+  }
+
+  Entry closed() {
     if (functions_.size() == 1) return of_one(projection(functions_[0]));
     if (functions_.size() == 2) {
       return of_two(projection(functions_[0]), projection(functions_[1]),
@@ -219,7 +357,6 @@ class Group {
     return of_many();
   }
 
- private:
   Projection projection(const Factor& f) {
     return {f.function, law_.mean(f), law_.variance(f), law_.own_variance(f)};
   }
@@ -233,7 +370,8 @@ class Group {
       std::vector<Factor> fewer = functions_, signs = functions_;
       fewer.erase(fewer.begin() + (step - functions_.begin()));
       signs[static_cast<std::size_t>(step - functions_.begin())].function = Function::sign;
-      const Entry both = sum(Group(law_, fewer).expectation(), Group(law_, signs).expectation());
+      const Entry both =
+          sum(Group(law_, fewer, nodes_).expectation(), Group(law_, signs, nodes_).expectation());
       const Indexed q = law_.own_variance(*step);
       return both ? Entry(where_positive(q, Rational(1, 2) * *both, zero(q))) : both;
     }
@@ -248,6 +386,8 @@ class Group {
 
   WeightedLaw& law_;
   std::vector<Factor> functions_;
+  Nodes nodes_;
+  bool by_quadrature_ = false;
 };
 
 }  // namespace
@@ -274,10 +414,11 @@ std::optional<std::vector<Indexed>> Kernels::expectation(const std::vector<Facto
         return depends;
       });
     }
-    Group group(law, together);
+    Group group(law, together, nodes_);
     const Entry found = group.expectation();
     if (!found) return std::nullopt;
-    names_.insert(group.name());
+    names_.insert(group.by_quadrature() ? group.name() + " by quadrature" : group.name());
+    by_quadrature_ = by_quadrature_ || group.by_quadrature();
     factors.push_back(*found);
   }
   return factors;

@@ -267,8 +267,8 @@ Polynomial NormalForm::entries_of(Function function, const Array& argument) {
       sum.add(stretched(term, argument.shape()));
     return {argument.shape(), sum.terms()};
   }
-  const bool odd =
-      function == Function::erf || function == Function::sign || function == Function::sine;
+  const bool odd = function == Function::erf || function == Function::sign ||
+                   function == Function::sine || function == Function::tanh;
   const bool even = function == Function::abs || function == Function::cosine;
   if (argument.is("negative") && (odd || even)) {
     Polynomial made = entries_of(function, argument.input(0));
@@ -348,8 +348,9 @@ std::optional<Polynomial> NormalForm::function_of(const Array& array) {
   if (!of_functions_) return std::nullopt;
   const std::string_view name = array.node().operation->name;
   const Array a = array.input(0);
-  for (const Function function : {Function::erf, Function::sign, Function::relu, Function::abs,
-                                  Function::sine, Function::cosine}) {
+  for (const Function function :
+       {Function::erf, Function::sign, Function::relu, Function::abs, Function::sine,
+        Function::cosine, Function::tanh, Function::sigmoid, Function::softplus}) {
     if (name == name_of(function)) return entries_of(function, a);
   }
   if (name == "exp") return exponential_of(array);

@@ -288,8 +288,9 @@ bool fold_masks(Term& term) {
 }  // namespace term_cpp
 
 std::string_view name_of(Function function) {
-  static constexpr std::array<std::string_view, 10> names{
-      "erf", "sign", "step", "relu", "abs", "sin", "cos", "exp", "gaussian", "delta"};
+  static constexpr std::array<std::string_view, 13> names{
+      "erf",  "sign",    "step",     "relu", "abs",      "sin",  "cos",
+      "tanh", "sigmoid", "softplus", "exp",  "gaussian", "delta"};
   return names[static_cast<std::size_t>(function)];
 }
 

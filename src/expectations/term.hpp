@@ -40,7 +40,21 @@ enum class FactorKind { atom, draw, hole, function };
 
 /// What a factor is of its array, entry by entry: step is 1 above 0, else 0; gaussian exp(-a^2); delta the slope of
 /// step. Those from exponential on are weights: a normal density times them is a normal density, up to a factor.
-enum class Function { erf, sign, step, relu, abs, sine, cosine, exponential, gaussian, delta };
+enum class Function {
+  erf,
+  sign,
+  step,
+  relu,
+  abs,
+  sine,
+  cosine,
+  tanh,
+  sigmoid,
+  softplus,
+  exponential,
+  gaussian,
+  delta
+};
 std::string_view name_of(Function function);
 inline bool is_weight(Function function) { return function >= Function::exponential; }
 

@@ -129,8 +129,10 @@ Array prepared_formula(const Array& formula, const std::vector<Draw>& read) {
 
 OverNormals with_way(const expectations::Expectation& found) {
   if (!found.mean) return {.way = found.why};
-  OverNormals made{.mean = found.mean,
-                   .way = fmt::format("exact over normal draws, {} terms", found.terms)};
+  OverNormals made{
+      .mean = found.mean,
+      .way = fmt::format("{} over normal draws, {} terms",
+                         found.by_quadrature ? "by quadrature" : "exact", found.terms)};
   if (!found.kernels.empty())
     made.way += fmt::format(", kernels {}", fmt::join(found.kernels, ", "));
   return made;
@@ -297,14 +299,17 @@ OverNormals over_normals(const Array& part, const std::vector<Draw>& read,
   const auto [normals, why] = laws_cpp::normals_of(read);
   if (!why.empty()) return {.way = why};
   if (normals.empty()) return {.mean = part};
-  const auto mean_of = [&, &draws = normals](const Array& formula) {
-    return expectations::expectation(laws_cpp::prepared_formula(formula, read), draws);
+  const auto mean_of = [&, &draws = normals](const Array& formula, expectations::Nodes nodes) {
+    return expectations::expectation(laws_cpp::prepared_formula(formula, read), draws, nodes);
   };
-  OverNormals made = laws_cpp::with_way(mean_of(part));
+  const expectations::Expectation found = mean_of(part, expectations::Nodes::usual);
+  OverNormals made = laws_cpp::with_way(found);
+  if (found.by_quadrature) made.fewer = mean_of(part, expectations::Nodes::fewer).mean;
   if (!made.mean || !laws_cpp::jumps(part, normals, states)) return made;
   for (const Array& slope : formulas::gradient(part, states)) {
-    const expectations::Expectation mean = mean_of(slope);
+    const expectations::Expectation mean = mean_of(slope, expectations::Nodes::usual);
     if (!mean.mean) return {.way = "its gradient: " + mean.why};
+    if (mean.by_quadrature) return {.way = "its gradient jumps, and needs quadrature"};
     made.slopes.push_back(*mean.mean);
   }
   made.way += ", after the gradient";

@@ -73,8 +73,9 @@ FiniteDraws finite_draws(const std::vector<Draw>& draws);
 /// A formula after the expectation over the normal draws among `read`, those that it reads.
 struct OverNormals {
   std::optional<Array> mean{};
-  std::string way{};            ///< how it is had, empty without normal draws; or why it is not
-  std::vector<Array> slopes{};  ///< one a state, where they are not the gradient of the mean
+  std::string way{};             ///< how it is had, empty without normal draws; or why it is not
+  std::vector<Array> slopes{};   ///< one a state, where they are not the gradient of the mean
+  std::optional<Array> fewer{};  ///< the mean by fewer nodes, where there is quadrature in it
 };
 /// Where it jumps as a function of normal draws and of states, slopes are expectations of its gradient.
 OverNormals over_normals(const Array& formula, const std::vector<Draw>& read,

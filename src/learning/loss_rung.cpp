@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "formulas/gradient.hpp"
@@ -34,6 +35,10 @@ ExpectedParts::ExpectedParts(const Array& formula, const LossArrays& arrays,
       const Array mean = learning::expected(*exact.mean, finite);
       summed = summed + mean;
       if (exact.slopes.empty()) smooth = smooth + mean;
+      if (exact.fewer) {
+        const Array difference = mean - learning::expected(*exact.fewer, finite);
+        gap = gap ? *gap + difference : difference;
+      }
       for (std::size_t k = 0; k < exact.slopes.size(); ++k)
         others[k] = others[k] + learning::expected(exact.slopes[k], finite);
       if (!finite.empty()) {
@@ -146,6 +151,11 @@ LossFlow<T>::Parts::Parts(const LossInstance& instance)
     if (expected.sampled)
       errors.emplace(arrays, *expected.sampled, expected.draws, parameters, instance.stored, true);
     if (instance.covariance) exact_covariance.emplace(instance.covariance);
+    if (expected.gap) {
+      std::vector<Array> outputs = gradient(*expected.gap, arrays.state_variables());
+      outputs.push_back(*expected.gap);
+      gap.emplace(prepared(outputs, arrays, parameters));
+    }
   }
 }
 
@@ -189,7 +199,7 @@ Vector<T> LossFlow<T>::initial() const {
 template <class T>
 std::vector<std::string> LossFlow<T>::columns() const {
   std::vector<std::string> names{loss_column};
-  if (instance_->stored) names.emplace_back(error_column);
+  if (parts_->expected.has_error()) names.emplace_back(error_column);
   for (std::string& name : parts_->arrays.columns()) names.push_back(std::move(name));
   return names;
 }
@@ -273,7 +283,7 @@ void LossFlow<T>::observe(const Vector<T>& x, const T& t, std::span<T> row) cons
   std::size_t column = 0;
   Vector<T> unused = Vector<T>::Zero(x.size());
   row[column++] = shown.output(0)[0] + add_stored(x, unused);
-  if (instance_->stored) {
+  if (parts_->expected.has_error()) {
     double error = 0;
     if constexpr (std::same_as<T, double>) error = errors_at(x).loss;
     row[column++] = T(error);
@@ -327,8 +337,18 @@ void LossFlow<T>::covariance(const Vector<double>& x, const Matrix<double>& vect
 
 template <class T>
 OneSample::Errors LossFlow<T>::errors_at(const Vector<double>& x) const {
-  if (!parts_->errors) return {Vector<double>::Zero(x.size()), 0};
-  return parts_->errors->standard_errors(x);
+  OneSample::Errors errors{Vector<double>::Zero(x.size()), 0};
+  if (parts_->errors) errors = parts_->errors->standard_errors(x);
+  if (parts_->gap) {
+    set_states(*parts_->gap, parts_->arrays, x);
+    parts_->gap->run();
+    const std::size_t states = parts_->arrays.states.size();
+    Vector<double> slopes(x.size());
+    read_outputs(*parts_->gap, states, slopes);
+    errors.gradient += slopes.cwiseAbs();
+    errors.loss += std::abs(parts_->gap->output(states)[0]);
+  }
+  return errors;
 }
 
 template <class T>

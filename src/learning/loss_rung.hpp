@@ -5,7 +5,7 @@
 ///
 /// Shapes  x: the entries of the states, one state after the other, each row after row.
 /// Scalars double, Real, Dual<double>; Rational where the loss has no exponentials and is summed over all values.
-/// Columns loss; with samples loss_error; then the observables as written.
+/// Columns loss; with samples or quadrature in its expectation loss_error; then the observables as written.
 
 #include <concepts>
 #include <memory>
@@ -50,6 +50,9 @@ struct ExpectedParts {
       ways{};  ///< of each summand: how its expectation is had, or why it is sampled
   std::optional<Array> sampled;  ///< of one sample
   std::vector<Draw> draws{};     ///< that `sampled` reads
+  /// The summed part less the same by fewer nodes of quadrature, an estimate of its error; none: there is no quadrature.
+  std::optional<Array> gap{};
+  [[nodiscard]] bool has_error() const { return sampled || gap; }
 };
 
 /// Observables with the expectations that they have.
@@ -124,8 +127,9 @@ class LossFlow {
     covariance(x, vectors, nodes, images);
   }
 
-  /// Standard errors of gradient and loss by the samples; 0 where nothing is sampled.
-  [[nodiscard]] OneSample::Errors sampling_errors(
+  /// Errors of field and loss: standard errors by the samples, and differences to fewer nodes of quadrature; 0 where
+  /// there are neither.
+  [[nodiscard]] OneSample::Errors errors(
       const Vector<double>& x) const requires std::same_as<T, double> {
     return errors_at(x);
   }
@@ -151,6 +155,7 @@ class LossFlow {
     std::optional<MeanOverSamples<T>> batch;
     std::optional<OneSample> one_sample, errors;
     std::optional<DrawCovariance::At> exact_covariance;
+    std::optional<formulas::Evaluator<double>> gap;  ///< its gradient, one a state, then itself
   };
 
   // From the gradient to the field, in place.

@@ -60,11 +60,14 @@ std::string with_axes(std::string name, const Array& array) {
   return name;
 }
 
-std::vector<ObservableInfo> observables_of(const SampleLoss& loss, const LossArrays& arrays) {
+std::vector<ObservableInfo> observables_of(const SampleLoss& loss, const LossArrays& arrays,
+                                           const ExpectedLoss& expected) {
   std::vector<ObservableInfo> infos{{loss_column, "expected loss", "any number"}};
-  if (loss.samples > 0) {
-    infos.push_back({error_column, "standard error of `loss` by the samples", "`>= 0`",
-                     "0 where all is summed over all values, and in many digits"});
+  if (expected.has_error()) {
+    infos.push_back({error_column,
+                     "standard error of `loss` by the samples, and its difference to fewer nodes "
+                     "of quadrature",
+                     "`>= 0`", "0 in many digits"});
   }
   for (std::size_t k = 0; k < loss.observables.size(); ++k) {
     const LossObservable& o = loss.observables[k];
@@ -206,7 +209,7 @@ std::shared_ptr<const Model> model_of_loss(SampleLoss loss) {
                .column_note = {},
                .default_end = fmt::format("{:g}", loss.end)};
   flow.reads = parameters_of(loss, arrays);
-  flow.observables = observables_of(loss, arrays);
+  flow.observables = observables_of(loss, arrays, expected);
   flow.why_no_symbols = "is written as formulas already";
   Rung sgd = flow;
   flow = flow.made_by([loss]<class T>(const Parameters& p, std::uint64_t seed) {

@@ -20,13 +20,13 @@ RungLaws::RungLaws(const SampleLoss& loss, const Parameters& given)
 const RungLaw& RungLaws::training() {
   if (training_) return *training_;
   RungLaw law{.names = {}, .states = arrays_.state_variables(), .values = {}, .sampled_at = {}};
-  if (expected_->sampled) law.sampled_at = law.states;
+  if (expected_->has_error()) law.sampled_at = law.states;
   for (const Array& state : law.states) {
     law.names.push_back(state.node().text);
-    if (expected_->sampled)
+    if (expected_->has_error())
       law.values.push_back(arrays_.graph->variable("field of " + law.names.back(), state.shape()));
   }
-  if (!expected_->sampled) law.values = arrays_.directions(expected_->slopes);
+  if (!expected_->has_error()) law.values = arrays_.directions(expected_->slopes);
   training_ = std::move(law);
   return *training_;
 }
@@ -56,7 +56,7 @@ RungLaw RungLaws::own(std::size_t place) {
     if (own.lift.empty()) {
       expectations::Closure closure =
           expectations::closed_in(along, of.states, own.map, own.states);
-      if (!of.sampled_at.empty()) closure.why = "the field is sampled";
+      if (!of.sampled_at.empty()) closure.why = "the field is sampled or by quadrature";
       if (!closure.why.empty()) {
         reject_entry(
             name_, "rung " + own.name,

@@ -21,7 +21,8 @@ using formulas::Array;
 
 const std::vector<Array>& field_of(const RungLaw& law, const std::string& name) {
   if (!law.sampled_at.empty())
-    reject_entry(name, "loss", "is sampled, so its field has no formula of its own");
+    reject_entry(name, "loss",
+                 "is sampled or by quadrature, so its field has no formula of its own");
   return law.values;
 }
 

@@ -124,8 +124,8 @@ void require_exact_field(const Instance& instance, const AnyRung<double>& rung) 
   const auto& columns = rung.observables.columns;
   if (std::find(columns.begin(), columns.end(), learning::error_column) == columns.end()) return;
   throw Failure(
-      fmt::format("the field of {} is a mean over samples, whose error no statement "
-                  "takes into account in this version",
+      fmt::format("the field of {} is a mean over samples or by quadrature, whose error no "
+                  "statement takes into account in this version",
                   instance.loss.name));
 }
 

@@ -235,8 +235,8 @@ TEST_CASE("what has no exact expectation says why", "[expectations]") {
   Example test;
   test.draw("x", {2});
   test.variable("w", {2}, {1, 2});
-  for (const auto& [formula, why] : {std::pair{"tanh(w @ x)", "tanh of draws"},
-                                     {"1 / (1 + sum(x**2))", "a division by draws"},
+  for (const auto& [formula, why] : {std::pair{"1 / (1 + sum(x**2))", "a division by draws"},
+                                     {"tanh(sum(x**2))", "tanh of products of draws"},
                                      {"sum(x)**16", "pairings"},
                                      {"where(x[0] == 0, 1, 0)", "equal of draws"},
                                      {"where(w[0] > 0, x[0] / w[0], 0)", "may not be defined"}}) {

@@ -204,7 +204,7 @@ TEST_CASE("an approximation is measured along its flow, and a sampled field with
       .paper = "",
       .draws = {{"x", "normal()"}},
       .states = {{.name = "a", .start = "1"}, {.name = "b", .start = "1/2"}},
-      .loss = {{"loss", "softplus((a + b) * x) + (a - b)**2"}},
+      .loss = {{"loss", "logsumexp(stack([(a + b) * x, 0])) + (a - b)**2"}},
       .rungs = {{.name = "difference", .map = {{"c", "a - b"}}, .flow = {{"c", "-4 * c"}}},
                 {.name = "sum", .map = {{"u", "a + b"}}, .flow = {{"u", "-u / 4"}}}},
       .samples = 4000,
@@ -216,6 +216,14 @@ TEST_CASE("an approximation is measured along its flow, and a sampled field with
   CHECK(sum.outcome == Outcome::measured);
   CHECK(sum.error > 1e-3);
   CHECK(sum.standard_errors > 5);
+  // The same by quadrature.
+  sampled.loss[0].formula = "softplus((a + b) * x) + (a - b)**2";
+  CHECK(residual_of(sampled, "rung.difference").largest < 1e-12);
+  const Residual integrated = residual_of(sampled, "rung.sum");
+  CHECK(integrated.outcome == Outcome::measured);
+  CHECK(integrated.error < 1e-6);
+  CHECK(integrated.standard_errors > 1e3);
+  CHECK(std::abs(integrated.largest - sum.largest) < 4 * sum.error);
 }
 
 TEST_CASE("a rung in a time of its own has a residual with the slope of that time", "[learning]") {

@@ -373,7 +373,7 @@ TEST_CASE("the exact field of in-context regression is the mean over prompts",
   const auto exact = rung_of<double>(loss), by_samples = rung_of<double>(sampled);
   const Vector<double> state = some_state(5);
   const Vector<double> difference = field_at(exact, state) - field_at(by_samples, state);
-  const auto errors = by_samples.sampling_errors(state);
+  const auto errors = by_samples.errors(state);
   for (Index k = 0; k < 5; ++k) {
     CHECK(errors.gradient[k] > 0);
     CHECK(std::abs(difference[k]) < 4 * errors.gradient[k]);

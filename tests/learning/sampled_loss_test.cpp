@@ -190,7 +190,7 @@ void check_field(const SampleLoss& loss, const Vector<double>& step) {
   rung.sample_rhs(x, mean, stream, samples);
   Matrix<double> covariance;
   rung.draw_covariance(x, Matrix<double>::Identity(size, size), covariance);
-  const Vector<double> errors = rung.sampling_errors(x).gradient;
+  const Vector<double> errors = rung.errors(x).gradient;
   for (Index k = 0; k < size; ++k) {
     const double error = std::sqrt(covariance(k, k) / samples + errors[k] * errors[k]);
     CHECK(std::abs(mean[k] - field[k]) < 4 * error);
@@ -254,7 +254,7 @@ TEST_CASE("a sampled loss has its standard error", "[learning]") {
   const Vector<double> x{{1}};
   Vector<double> field(1);
   rung.rhs(x, field, 0);
-  const auto errors = rung.sampling_errors(x);
+  const auto errors = rung.errors(x);
   // E = (w^2 + 4)/2 + E (w - b)^2, of which the second part is exact; Var (w - x)^2/2 = (2 16 + 4 4)/4.
   CHECK(errors.gradient[0] == Approx(2 / std::sqrt(5000.)).epsilon(0.05));
   CHECK(errors.loss == Approx(std::sqrt(12 / 5000.)).epsilon(0.1));

@@ -151,8 +151,8 @@ struct SampleLoss {
   long batch = 32;    ///< `--batch` of sgd when not given
 };
 
-/// Rungs `sgd`, `moments`, `gd` and `flow`; observables `loss`, with samples `loss_error`, its standard error by
-/// these, and those written. Throws InputError with the entry, line and column of a mistake, for probabilities that
+/// Rungs `sgd`, `moments`, `gd` and `flow`; observables `loss`, `loss_error` where samples or quadrature
+/// are in its expectation, and those written. Throws InputError with the entry, line and column of a mistake, for probabilities that
 /// do not sum to 1 to 1e-9, and for laws of more values than memory allows. Cost of a step of sgd: the operations of
 /// the loss and its gradient for every sample of the batch; of an evaluation of the field: for all values of the
 /// draws of each summand, or all samples.
