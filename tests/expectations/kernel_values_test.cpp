@@ -73,12 +73,13 @@ struct Places {
 
 constexpr Wide far = 12;  // the normal law has 4e-33 beyond
 
-// use(z, weight of the standard normal law), in panels that end at 0 and at `kink`.
+// use(z, weight of the standard normal law), in panels that end at 0 and at these places.
 template <class Use>
-void over_line(Wide kink, const Use& use) {
+void over_line(Wide first, Wide second, const Use& use) {
   static const Places nodes;
   static const Wide scale = 1 / std::sqrt(2 * std::numbers::pi_v<Wide>);
-  std::array<Wide, 4> ends{-far, 0, std::clamp(kink, -far, far), far};
+  std::array<Wide, 5> ends{-far, 0, std::clamp(first, -far, far), std::clamp(second, -far, far),
+                           far};
   std::sort(ends.begin(), ends.end());
   for (std::size_t k = 0; k + 1 < ends.size(); ++k) {
     const Wide length = ends[k + 1] - ends[k];
@@ -97,7 +98,9 @@ struct Found {
 // a = alpha x, b = beta x + gamma y; kinks are where a and b are 0.
 Found quadrature(const Named& f, const Named& g, Wide alpha, Wide beta, Wide gamma) {
   Found found;
-  over_line(0, [&](Wide x, Wide weight) {
+  // The mean over y changes where beta x is some gamma.
+  const Wide width = beta == 0 ? far : 6 * std::abs(gamma / beta);
+  over_line(-width, width, [&](Wide x, Wide weight) {
     const Wide left = f.value(alpha * x);
     if (left == 0) return;
     if (gamma == 0) {
@@ -107,7 +110,7 @@ Found quadrature(const Named& f, const Named& g, Wide alpha, Wide beta, Wide gam
       return;
     }
     Wide inner = 0, size = 0;
-    over_line(-beta * x / gamma, [&](Wide y, Wide own) {
+    over_line(-beta * x / gamma, 0, [&](Wide y, Wide own) {
       const Wide value = own * g.value(beta * x + gamma * y);
       inner += value;
       size += std::abs(value);
