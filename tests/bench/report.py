@@ -50,6 +50,8 @@ FORMULA_OVER_HAND = 3        # times the same field written by hand
 FORMULAS_FASTER = {"weights": 18, "factors": 100, "overlaps": 100, "regression": 6, "two-layers": 6}
 LOSS_AGREEMENT = 0.05        # of 200 batches, relative: standard error 0.01 at most
 PREPARED_MS = 100            # a theory of 30 lines
+FIELD_OVER_PRODUCTS = 5      # times its operations at the rate of Eigen's products of that size
+DEGREE_TWELVE_MS = 1000      # an expectation of a polynomial, derived
 
 BESIDE_A_BUSY_PROCESS = 1.2  # times the time of one thread, with two, on two cores
 
@@ -473,6 +475,30 @@ def formulas(report, program, rounds):
                 prepared * 1e3 <= PREPARED_MS)
 
 
+def expectations(report, program, rounds):
+    def median(name):
+        rows = [benchmarks(program, f"^{name}$")[0] for _ in range(rounds)]
+        return statistics.median(map(seconds, rows)), rows[0]
+    report.section(f"Exact expectations: medians of {rounds}")
+    (ours, row), (by_hand, _) = median("expected_committee"), median("expected_committee_by_hand")
+    report.line("field of a committee, K = 3, M = 2, N = 1000, erf", f"{ours * 1e6:.1f} us")
+    report.line("    over C++ by hand", f"{ours / by_hand:.2f}", f"<= {FORMULA_OVER_HAND}",
+                ours <= FORMULA_OVER_HAND * by_hand)
+    report.line("    apart by (relative)", f"{row['apart']:.1e}", "<= 1e-12", row["apart"] <= 1e-12)
+    (ours, row), (product, of_product) = median("expected_regression"), median("matrix_product")
+    least = row["operations"] / of_product["operations"] * product
+    report.line("field of in-context regression, n = 40, d = 20", f"{ours * 1e6:.1f} us")
+    report.line(f"    over its {row['operations']:.0f} operations as products by Eigen",
+                f"{ours / least:.1f}", f"<= {FIELD_OVER_PRODUCTS}",
+                ours <= FIELD_OVER_PRODUCTS * least)
+    torch, samples, batch = peer("formulas.py", "regression"), 1e5, 256
+    report.line(f"    PyTorch {torch['version']}, 1e5 samples in batches of {batch}",
+                f"{torch['seconds'] * samples / batch * 1e3:.0f} ms")
+    derived = median("expectation_of_degree")[0]
+    report.line("a polynomial of degree 12 in three arrays, derived", f"{derived * 1e3:.0f} ms",
+                f"<= {DEGREE_TWELVE_MS} ms", derived * 1e3 <= DEGREE_TWELVE_MS)
+
+
 PARALLEL_KERNELS = (
     ("SGD on sequences, T = 5000, batch 64", "^scb_sgd/"),
     ("noisy step, N = 500, T = 1e5", "^scb_noisy/"),
@@ -534,6 +560,7 @@ def measure(report, options):
     with tempfile.TemporaryDirectory() as folder:
         if options.only == "formulas":
             formulas(report, options.program, min(5, options.rounds))
+            expectations(report, options.program, min(5, options.rounds))
             return
         if options.only == "work-precision":
             work_precision(report, options.program, sys.modules[__name__], options.plot, folder)
@@ -555,6 +582,7 @@ def measure(report, options):
         adjoint_moments(report, options.program)
         topic(report, options.program)
         formulas(report, options.program, min(5, options.rounds))
+        expectations(report, options.program, min(5, options.rounds))
         work_precision(report, options.program, sys.modules[__name__], options.plot, folder)
         if len(os.sched_getaffinity(0)) > 1:
             busy_neighbour(report, options.program, min(5, options.rounds))
