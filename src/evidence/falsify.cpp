@@ -151,10 +151,14 @@ class Search {
   // Fewer and rounder numbers, one at a time, as long as the statement still fails.
   void shrink() {
     const std::size_t begin = result_.trials.size();
+    const Trial found = best_;
     // A record goes on to a counterexample whose examination it does not have.
     if (result_.shrunk_finding.statement == nullptr) {
       result_.shrunk_finding = finding(best_.point, best_.seed, begin);
     }
+    const Finding finding_of_found = result_.shrunk_finding;
+    // Points on the way have no time for more digits; the last one gets them.
+    with_digits_ = false;
     const auto try_out = [&](const Point& point, std::uint64_t seed) {
       if (point == best_.point && seed == best_.seed) return false;
       return examine_one(point, seed).verdict == Verdict::violated;
@@ -187,6 +191,15 @@ class Search {
         }
         if (result_.stopped) break;
       }
+    }
+    with_digits_ = true;
+    if (best_.point == found.point && best_.seed == found.seed) return;
+    Finding last = finding(best_.point, best_.seed, result_.trials.size());
+    if (last.verdict == Verdict::violated) {
+      result_.shrunk_finding = std::move(last);
+    } else if (!last.cut_short) {
+      best_ = found;
+      result_.shrunk_finding = finding_of_found;
     }
   }
 
@@ -277,7 +290,13 @@ class Search {
     setting.chosen = point;
     setting.effort = Effort::search;
     setting.with_controls = false;
-    return check_point(statement_, setting, {.control = request_.control});
+    Finding found = check_point(statement_, setting, {.control = request_.control});
+    if (!with_digits_ || !request_.control.empty() || found.verdict != Verdict::violated)
+      return found;
+    // What a counterexample rests on are more digits, as in an examination by itself, unless time is over before.
+    setting.effort = Effort::usual;
+    Finding sharper = check_point(statement_, setting, {});
+    return sharper.cut_short ? std::move(found) : std::move(sharper);
   }
 
   void record(Trial trial) {
@@ -298,6 +317,7 @@ class Search {
   const Statement& statement_;
   const SearchRequest& request_;
   std::vector<Knob> knobs_;
+  bool with_digits_ = true;                           // where a point violates the claim
   std::set<std::pair<double, std::size_t>> samples_;  // margin and trial, not yet descended from
   std::optional<Clock::time_point> begin_;            // of new evaluations
   std::optional<Deadline> deadline_;                  // from then on
