@@ -19,6 +19,7 @@ namespace popgrad::expectations {
 namespace closure_cpp {
 namespace {
 
+using formulas::OperationKind;
 using formulas::variables_of;
 
 bool contains(const auto& all, const auto& one) {
@@ -72,6 +73,12 @@ class Closing {
   std::optional<Array> made(const Array& array) {
     if (!reads_states(array)) return array;
     if (std::optional<Array> found = polynomial(array)) return found;
+    std::vector<Array> names, closed;
+    const Array opened = with_closed_functions(array, names, closed);
+    if (!names.empty()) {
+      if (const std::optional<Array> found = polynomial(opened))
+        return formulas::substituted({*found}, names, closed).front();
+    }
     std::vector<Array> inputs;
     for (std::size_t i = 0; i < array.node().inputs.size(); ++i) {
       const std::optional<Array>& input = of(array.input(i));
@@ -79,6 +86,35 @@ class Closing {
       inputs.push_back(*input);
     }
     return inputs.empty() ? std::nullopt : std::optional(formulas::same_operation(array, inputs));
+  }
+  // With variables in the place of functions that close, divisors among them: then J / sqrt(1 + J @ J) is a polynomial.
+  Array with_closed_functions(const Array& array, std::vector<Array>& names,
+                              std::vector<Array>& closed) {
+    const auto named = [&](const Array& function) -> std::optional<Array> {
+      const std::optional<Array> found = of(function);
+      if (!found || found == function) return found;
+      const auto known = std::find(closed.begin(), closed.end(), *found);
+      if (known != closed.end()) return names[static_cast<std::size_t>(known - closed.begin())];
+      names.push_back(
+          array.graph->variable(fmt::format("closed {}", found->place), found->shape()));
+      closed.push_back(*found);
+      return names.back();
+    };
+    const auto replacing = [&](const Array& old,
+                               const std::vector<Array>& inputs) -> std::optional<Array> {
+      const formulas::Operation& operation = *old.node().operation;
+      if (old.is("divide")) {
+        const std::optional<Array> divisor = named(old.input(1));
+        return divisor ? std::optional(broadcast(inputs[0] / *divisor, old.shape())) : std::nullopt;
+      }
+      const auto polynomial_ones = {"add", "subtract", "negative", "multiply"};
+      const bool is_function =
+          operation.kind == OperationKind::entrywise && old != array &&
+          std::none_of(polynomial_ones.begin(), polynomial_ones.end(),
+                       [&](const char* name) { return operation.name == name; });
+      return is_function ? named(old) : std::nullopt;
+    };
+    return formulas::rebuilt({array}, replacing).front();
   }
   std::optional<Array> polynomial(const Array& array) {
     std::vector<Term> terms;

@@ -1,5 +1,7 @@
 #include "formulas/simplify.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -315,7 +317,8 @@ class Rules {
             !(has(right, first) && has(right, second))) {
           for (std::string* text : {&left, &right})
             std::replace(text->begin(), text->end(), second, first);
-          return contracted(left + "," + right + "->" + first, {x[0].input(0), x[0].input(1)});
+          return contracted(fmt::format("{},{}->{}", left, right, first),
+                            {x[0].input(0), x[0].input(1)});
         }
       }
     }
@@ -404,13 +407,12 @@ class Rules {
       std::replace(merged.begin(), merged.end(), gone, kept);
       if (x[i].is("eye")) {
         if (!has(merged, kept)) continue;
-        const Array made = einsum(merged + "->" + out, {x[1 - i]});
-        return made;
+        return einsum(merged + "->" + out, {x[1 - i]});
       }
       own = std::string(1, kept);
       others = merged;
       x[i] = x[i].input(0);
-      return contracted(labels[0] + "," + labels[1] + "->" + out, x);
+      return contracted(fmt::format("{},{}->{}", labels[0], labels[1], out), x);
     }
     const auto same_letters = [](std::string a, std::string b) {
       std::sort(a.begin(), a.end());
@@ -446,7 +448,7 @@ class Rules {
       if (own.size() == 2 && has(out, own[i]) < has(out, own[1 - i]) && transposed(x[i]) == x[i])
         std::swap(own[0], own[1]);
     }
-    return einsum(labels[0] + "," + labels[1] + "->" + out, x);
+    return einsum(fmt::format("{},{}->{}", labels[0], labels[1], out), x);
   }
   // With the axes of `out`, of 1 where it has none.
   static Array aligned(const std::string& labels, const Array& a, const std::string& out) {
@@ -487,9 +489,9 @@ class Rules {
     if (square && (a.is("eye") || a.is("diagonal_matrix"))) return a;
     if (a.is("einsum")) {
       const EinsumLabels labels(a.node().text);
-      return contracted(
-          labels.operand[0] + "," + labels.operand[1] + "->" + labels.out[1] + labels.out[0],
-          {a.input(0), a.input(1)});
+      return contracted(fmt::format("{},{}->{}{}", labels.operand[0], labels.operand[1],
+                                    labels.out[1], labels.out[0]),
+                        {a.input(0), a.input(1)});
     }
     if (a.is("reshape") && a.input(0).rank() == 1) return reshape(a.input(0), turned);
     if (a.is("broadcast")) {

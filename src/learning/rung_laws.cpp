@@ -7,6 +7,7 @@
 #include "expectations/closure.hpp"
 #include "formulas/gradient.hpp"
 #include "formulas/rebuild.hpp"
+#include "formulas/simplify.hpp"
 
 namespace popgrad::learning {
 
@@ -55,7 +56,7 @@ RungLaw RungLaws::own(std::size_t place) {
     const std::vector<Array> along = formulas::derivative_along(own.map, of.states, of.values);
     if (own.lift.empty()) {
       expectations::Closure closure =
-          expectations::closed_in(along, of.states, own.map, own.states);
+          expectations::closed_in(formulas::simplified(along), of.states, own.map, own.states);
       if (!of.sampled_at.empty()) closure.why = "the field is sampled or by quadrature";
       if (!closure.why.empty()) {
         reject_entry(

@@ -27,7 +27,11 @@ SampleLoss committee() {
 }
 
 TEST_CASE("order parameters of a committee are derived from their map", "[learning]") {
-  const SampleLoss loss = committee();
+  SampleLoss loss = committee();
+  loss.loss[0].formula = GENERATE("(sum((J @ x)**2) - sum((B @ x)**2))**2 / 4",
+                                  "(sum(erf(J @ x)) - sum(erf(B @ x / 3)))**2 / 2",
+                                  "(sum(relu(J @ x)) - sum(B @ x))**2 / 2");
+  CAPTURE(loss.loss[0].formula);
   const auto model = model_of_loss(loss);
   const AnyRung<double> flow = model->rung("flow", Parameters("committee"), 1);
   const AnyRung<double> overlaps = model->rung("overlaps", Parameters("committee"), 1);
