@@ -407,7 +407,7 @@ class Rules {
       std::replace(merged.begin(), merged.end(), gone, kept);
       if (x[i].is("eye")) {
         if (!has(merged, kept)) continue;
-        return einsum(merged + "->" + out, {x[1 - i]});
+        return einsum(fmt::format("{}->{}", merged, out), {x[1 - i]});
       }
       own = std::string(1, kept);
       others = merged;
@@ -434,7 +434,8 @@ class Rules {
           aligned(labels[0], x[0], labels[0]) * aligned(labels[1], x[1], labels[0]);
       const Array one = reduced_product(factors_of(entries), *x[0].graph);
       const Array whole = broadcast(one, x[0].shape());
-      return out.empty() ? reduce("sum", whole) : einsum(labels[0] + "->" + out, {whole});
+      return out.empty() ? reduce("sum", whole)
+                         : einsum(fmt::format("{}->{}", labels[0], out), {whole});
     }
     // The first index of the result is that of the first factor.
     const bool other_order = out.empty() ? x[1].place < x[0].place : !has(labels[0], out[0]);
