@@ -191,6 +191,28 @@ TEST_CASE("theory files: those in the repository run, and type at other sizes",
 }
 
 // Of scripts of these forms, where their library is installed.
+TEST_CASE("README: the field and the verdict of its first file are what is printed",
+          "[theory_files][cli]") {
+  const std::string page = content(places::sources() + "/README.md");
+  const auto block = [&](const std::string& language) {
+    const std::string fence = "```" + language + "\n";
+    const std::size_t begin = page.find(fence) + fence.size();
+    return page.substr(begin, page.find("```\n", begin) - begin);
+  };
+  const Folder folder;
+  const std::string file = folder.file("law.toml", block("toml"));
+  const std::string out =
+      run_popgrad("equations " + file + " flow").out + run_popgrad("verify -q " + file).out;
+  std::size_t at = 0;
+  std::istringstream printed(block("text"));
+  for (std::string line; std::getline(printed, line);) {
+    CAPTURE(line, out);
+    at = out.find(line, at);
+    CHECK(at != std::string::npos);
+  }
+  CHECK(at > 0);
+}
+
 TEST_CASE("theory files: the exported training is that of the rung",
           "[theory_files][cli][unsanitized]") {
   const Folder folder;
