@@ -38,6 +38,11 @@ using formulas::syntax::Kind;
 using formulas::syntax::Node;
 using formulas::syntax::Tree;
 
+std::string is_already(const std::string& kind) {
+  const bool vowel = std::string_view("aeiou").find(kind.front()) != std::string_view::npos;
+  return fmt::format("is {} {} already", vowel ? "an" : "a", kind);
+}
+
 // Of the node `root`, its parts before it.
 Tree subtree(const Tree& tree, std::size_t root) {
   std::vector<bool> needed(root + 1);
@@ -207,7 +212,7 @@ class Names {
     const std::string entry = kind + " " + name;
     require_free_name(entry, name);
     const auto [known, added] = makers_.emplace(name, Maker{kind, std::move(make)});
-    if (!added) refuse_entry(entry, fmt::format("is a {} already", known->second.kind));
+    if (!added) refuse_entry(entry, is_already(known->second.kind));
   }
 
   void list_entries() {
@@ -697,7 +702,7 @@ class Names {
       if (const auto known = makers_.find(name); known != makers_.end()) {
         static const std::set<std::string_view> hidden{"state", "draw", "loss step"};
         if (!hidden.contains(known->second.kind))
-          refuse_entry(state, fmt::format("is a {} already", known->second.kind));
+          refuse_entry(state, is_already(known->second.kind));
       }
       add_own_state(r, state, name, finer, made);
     }
