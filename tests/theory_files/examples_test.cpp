@@ -39,7 +39,7 @@ Columns same(const std::vector<std::string>& names) {
 TEST_CASE("icl: two blocks of attention close, and modes where the start commutes",
           "[theory_files]") {
   TheoryFile file = example("icl");
-  const Theory theory = theory_of(file);
+  const Theory theory = theory_of(file, false);
   CHECK(file.loss.samples == 0);
   const auto rung = [](const Theory& of, const std::string& name) {
     return of.model->rung(name, Parameters("icl"), 3);
@@ -49,7 +49,7 @@ TEST_CASE("icl: two blocks of attention close, and modes where the start commute
       same({"u", "U_0_0", "U_0_1", "U_2_1", "loss", "error", "shifted", "distance", "rest"}),
       {0, 2, 10, 40});
   TheoryFile aligned = example("icl", "\"G / sqrt(norm(G @ G.T))\"", "\"eye(d)\"");
-  const Theory of_aligned = theory_of(aligned);
+  const Theory of_aligned = theory_of(aligned, false);
   file_against_rung::require_equal(
       rung(of_aligned, "modes"), rung(of_aligned, "two_blocks"),
       same({"u", "U_0_0", "U_0_1", "U_1_1", "loss", "error", "distance"}), {0, 2, 10, 40});
@@ -57,7 +57,7 @@ TEST_CASE("icl: two blocks of attention close, and modes where the start commute
 
 TEST_CASE("icl: the limit of Theorem 4.1 and its loss under another covariance", "[theory_files]") {
   TheoryFile file = example("icl");
-  const Theory theory = theory_of(file);
+  const Theory theory = theory_of(file, false);
   const AnyRung<double> blocks = theory.model->rung("two_blocks", Parameters("icl"), 3);
   SolveRequest<double> request;
   request.end = 400;
@@ -82,7 +82,7 @@ TEST_CASE("icl: the limit of Theorem 4.1 and its loss under another covariance",
 TEST_CASE("dln: modes of an aligned start are those of the network, and twist parts them",
           "[theory_files]") {
   TheoryFile file = example("dln");
-  const Theory theory = theory_of(file);
+  const Theory theory = theory_of(file, false);
   const auto rung = [&](const std::string& name) {
     return theory.model->rung(name, Parameters("dln"), 1);
   };
@@ -100,7 +100,7 @@ TEST_CASE("dln: modes of an aligned start are those of the network, and twist pa
     CHECK(std::abs(row[place] - v[k]) < 1e-11);
   }
   TheoryFile twisted = example("dln", "twist = { value = 0", "twist = { value = 0.1");
-  const Theory other = theory_of(twisted);
+  const Theory other = theory_of(twisted, false);
   const std::vector<double> flow =
       solve(other.model->rung("flow", Parameters("dln"), 1), request).rows.at(0);
   const AnyRung<double> names = rung("flow");
@@ -111,7 +111,7 @@ TEST_CASE("committee: teacher and start are the same for all rungs", "[theory_fi
   TheoryFile file = example("committee");
   CHECK(file.unread.empty());
   file.loss.sizes.at(0).value = 8;
-  const Theory theory = theory_of(file);
+  const Theory theory = theory_of(file, false);
   const auto first_row = [&](const std::string& name, std::uint64_t seed) {
     const AnyRung<double> rung = theory.model->rung(name, Parameters("committee"), seed);
     std::vector<double> row(rung.observables.columns.size());
@@ -128,7 +128,8 @@ std::vector<Statement> statements_of_example(const std::string& name, const std:
   return theory_of(file).statements;
 }
 
-TEST_CASE("examples: statements hold, and all of their controls are refuted", "[theory_files]") {
+TEST_CASE("examples: statements hold, and all of their controls are refuted",
+          "[theory_files][slow][unsanitized]") {
   std::size_t statements = 0, controls = 0;
   for (const std::string name : {"icl", "dln", "committee", "unit"}) {
     for (const Statement& statement : statements_of_example(name)) {

@@ -22,7 +22,7 @@ using Catch::Contains;
 TheoryFile read(const std::string& text) { return parse_theory_file(text, "law.toml"); }
 AnyRung<double> rung(const std::string& text, const std::string& name) {
   TheoryFile file = read(text);
-  return theory_of(file).model->rung(name, Parameters(file.loss.name), 1);
+  return theory_of(file, false).model->rung(name, Parameters(file.loss.name), 1);
 }
 
 const std::string stopped = R"toml(
