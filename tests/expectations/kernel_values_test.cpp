@@ -222,7 +222,7 @@ std::pair<int, double> check_all(const std::vector<Argument>& arguments) {
 constexpr int closed_pairs = 60;  // of 66
 
 TEST_CASE("kernels of two projections at drawn and degenerate arguments",
-          "[expectations][kernels]") {
+          "[expectations][kernels][unsanitized]") {
   std::vector<Argument> arguments = drawn_arguments(2, 5);
   arguments.push_back(degenerate_arguments().front());
   CHECK(check_all(arguments).first == closed_pairs);
@@ -241,7 +241,7 @@ const std::vector<Named>& integrated() {
 }
 
 TEST_CASE("smooth functions without kernels are sums over nodes, with an estimate of their error",
-          "[expectations][kernels]") {
+          "[expectations][kernels][unsanitized]") {
   std::vector<Argument> arguments = drawn_arguments(6, 7);
   const std::array<double, 2> w{0.8, 0.3}, opposite{-0.8, -0.3}, zero{0, 0};
   for (const Argument& at : {Argument{w, w}, {w, opposite}, {w, zero}, {zero, w}})

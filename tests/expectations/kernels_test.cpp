@@ -236,7 +236,8 @@ void check_formula(const std::string& formula, const Vectors& given, bool values
   check_equal(found, expected);
 }
 
-TEST_CASE("functions of two projections against quadrature", "[expectations][kernels]") {
+TEST_CASE("functions of two projections against quadrature",
+          "[expectations][kernels][unsanitized]") {
   for (const std::string& formula : smooth_and_kinked) {
     for (const Vectors& given : drawn) check_formula(formula, given, false);
   }
@@ -246,7 +247,7 @@ TEST_CASE("functions of two projections against quadrature", "[expectations][ker
 }
 
 TEST_CASE("functions of equal, opposite and vanishing projections against quadrature",
-          "[expectations][kernels]") {
+          "[expectations][kernels][unsanitized]") {
   for (const std::string& formula : smooth_and_kinked) {
     for (const Vectors& given : degenerate) check_formula(formula, given, false);
   }
