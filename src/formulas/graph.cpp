@@ -71,13 +71,6 @@ Type type_of(const Operation& operation, const std::vector<Array>& arguments) {
   return type;
 }
 
-bool is_number(const Array& a, int value) {
-  const Array inner = a.is("broadcast") ? a.input(0) : a;
-  const Rational* known =
-      inner.is("constant") && inner.node().text.empty() ? &inner.node().value : nullptr;
-  return known != nullptr && *known == value;
-}
-
 // Literals; a size stays as the name that it is printed by.
 std::optional<Array> folded(const Operation& operation, const std::vector<Array>& arguments) {
   if (operation.fold == nullptr) return std::nullopt;
@@ -258,7 +251,12 @@ Index whole_number(const Array& a) {
   return numerator(value).convert_to<Index>();
 }
 
-bool is_zero(const Array& a) { return is_number(a, 0); }
+bool is_number(const Array& a, int value) {
+  const Array inner = a.is("broadcast") ? a.input(0) : a;
+  const Rational* known =
+      inner.is("constant") && inner.node().text.empty() ? &inner.node().value : nullptr;
+  return known != nullptr && *known == value;
+}
 
 Array apply(std::string_view name, const std::vector<Array>& given) {
   const Operation& op = operation(name);

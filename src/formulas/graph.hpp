@@ -151,8 +151,9 @@ std::vector<bool> needed_for(const std::vector<Array>& outputs);
 
 /// A constant whole number, sizes included. Throws InputError on anything else.
 Index whole_number(const Array& a);
-/// 0 at any size.
-bool is_zero(const Array& a);
+/// This number at any size, as one or at every entry of an array.
+bool is_number(const Array& a, int value);
+inline bool is_zero(const Array& a) { return is_number(a, 0); }
 /// A constant number without axes, by its value; none: null.
 const Rational* constant_value(const Array& a);
 

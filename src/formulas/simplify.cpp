@@ -13,6 +13,7 @@
 #include "formulas/operation.hpp"
 #include "formulas/rebuild.hpp"
 #include "formulas/strided.hpp"
+#include "formulas/written.hpp"
 
 namespace popgrad::formulas {
 namespace simplify_cpp {
@@ -38,12 +39,6 @@ bool is_linear(const Array& a) {
   const auto names = {"sum",   "mean",  "cumsum",   "reshape",         "broadcast", "transpose",
                       "slice", "embed", "diagonal", "diagonal_matrix", "take",      "put"};
   return std::any_of(names.begin(), names.end(), [&](const char* name) { return a.is(name); });
-}
-
-// Decimals of up to six places are printed as such, other fractions as quotients.
-bool is_short_decimal(const Rational& value) {
-  const Rational scaled = value * 1000000;
-  return denominator(scaled) == 1;
 }
 
 void include(std::vector<Base>& bases, const Array& a, const Rational& exponent) {
@@ -137,7 +132,8 @@ Array product(Factors f, Graph& graph) {
   order(f.above);
   order(f.below);
   Rational number = abs(f.number), divisor = 1;
-  if (!is_short_decimal(number)) {
+  if (!short_decimal(number)) {
+    // Printed as a quotient of whole numbers.
     divisor = Rational(denominator(number));
     number = Rational(numerator(number));
   }
@@ -362,12 +358,6 @@ class Rules {
     }
     return count;
   }
-  static bool is_number(const Array& a, int value) {
-    const Array inner = a.is("broadcast") ? a.input(0) : a;
-    const Rational* known = inner.node().text.empty() ? constant_value(inner) : nullptr;
-    return known != nullptr && *known == value;
-  }
-
   // ---- contractions of two arrays ----
 
   Array contracted(const std::string& text, const std::vector<Array>& x) {

@@ -66,16 +66,8 @@ class Writer {
   }
   // As a short decimal where it is one.
   std::size_t positive(const Rational& value, bool real) {
-    if (denominator(value) == 1) return add(Kind::number, to_text(value) + (real ? ".0" : ""));
-    Rational scaled = value;
-    for (int places = 1; places <= 6; ++places) {
-      scaled *= 10;
-      if (denominator(scaled) != 1) continue;
-      std::string digits = to_text(scaled);
-      const auto width = static_cast<std::size_t>(places);
-      if (digits.size() <= width) digits.insert(0, width + 1 - digits.size(), '0');
-      return add(Kind::number, digits.insert(digits.size() - width, "."));
-    }
+    if (const std::optional<std::string> decimal = short_decimal(value))
+      return add(Kind::number, *decimal + (real && denominator(value) == 1 ? ".0" : ""));
     const std::size_t above = add(Kind::number, to_text(Rational(numerator(value))));
     return add(Kind::binary, "/",
                {above, add(Kind::number, to_text(Rational(denominator(value))))});
@@ -420,6 +412,20 @@ std::vector<Array> rebuilt(const std::vector<Array>& formulas,
 }
 
 }  // namespace
+
+std::optional<std::string> short_decimal(const Rational& value) {
+  if (denominator(value) == 1) return to_text(value);
+  Rational scaled = value;
+  for (int places = 1; places <= 6; ++places) {
+    scaled *= 10;
+    if (denominator(scaled) != 1) continue;
+    std::string digits = to_text(scaled);
+    const auto width = static_cast<std::size_t>(places);
+    if (digits.size() <= width) digits.insert(0, width + 1 - digits.size(), '0');
+    return digits.insert(digits.size() - width, ".");
+  }
+  return std::nullopt;
+}
 
 std::vector<Array> in_numpy(const std::vector<Array>& formulas) {
   if (formulas.empty()) return {};

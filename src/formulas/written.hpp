@@ -1,6 +1,7 @@
 #pragma once
 /// Graphs as formulas again: what a person would write, in NumPy's notation, LaTeX or C++.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct Written {
   syntax::Tree tree;
   std::vector<int> ranks;
 };
+
+/// A number >= 0 as a decimal of up to six places, such as "0.25"; none: it is printed as a quotient.
+std::optional<std::string> short_decimal(const Rational& value);
 
 struct NamedArray {
   std::string name;

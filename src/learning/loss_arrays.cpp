@@ -502,7 +502,8 @@ class Names {
 
   void make_moves() {
     if (std::all_of(written_.states.begin(), written_.states.end(),
-                    [](const LossState& s) { return s.move.empty(); }))
+                    [](const LossState& s) { return s.move.empty(); }) &&
+        !arrays_.has_timed_rates())
       return;
     for (const LossState& s : written_.states) {
       arrays_.gradients.push_back(

@@ -100,8 +100,9 @@ struct LossArrays {
   std::vector<Draw> draws;                 ///< after those that they depend on
   std::vector<Draw> start_draws;
   std::vector<StateArray> states;
-  std::vector<Array> gradients;  ///< variables that moves read, one a state; empty without moves
-  Array loss;                    ///< of one sample; no array where the text has no loss
+  std::vector<Array>
+      gradients;  ///< variables of directions, one a state; empty without moves and rates of `t`
+  Array loss;     ///< of one sample; no array where the text has no loss
   std::vector<ObservableArray> observables;  ///< then the maps of rungs of their own
   std::vector<ExpectedCall> expectations;    ///< of draws, in observables
   std::vector<Requirement> requirements;

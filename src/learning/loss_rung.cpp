@@ -121,14 +121,8 @@ LossFlow<T>::Parts::Parts(const LossInstance& instance)
       expected(arrays, instance.written),
       dimension(arrays.dimension()),
       parameters(parameter_values<T>(arrays)) {
-  if (!arrays.gradients.empty() || arrays.has_timed_rates()) {
-    if (arrays.gradients.empty()) {
-      for (const Array& state : arrays.state_variables())
-        arrays.gradients.push_back(
-            arrays.graph->variable(fmt::format("grad({})", state.node().text), state.shape()));
-    }
+  if (!arrays.gradients.empty())
     directions = prepared(arrays.directions(arrays.gradients), arrays, parameters);
-  }
   if (!arrays.has_timed_rates()) {
     rates.resize(dimension);
     Index i = 0;

@@ -71,13 +71,14 @@ learning::WrittenLaw learning::written_law(const SampleLoss& loss, const std::st
         fmt::format("{} {}: has no field of its own to print; give flow", loss.name, rung));
   }
   // What an author has written stays as it is.
-  const bool derived = own == arrays.own.end() || !own->has_law();
-  std::vector<Array> symmetric;
-  for (const learning::Requirement& r : arrays.requirements) {
-    // Positive definite, which is a rule for symmetric matrices.
-    if (!r.comparison) symmetric.push_back(r.parameter);
+  if (own == arrays.own.end() || !own->has_law()) {
+    std::vector<Array> symmetric;
+    for (const learning::Requirement& r : arrays.requirements) {
+      // Positive definite, which is a rule for symmetric matrices.
+      if (!r.comparison) symmetric.push_back(r.parameter);
+    }
+    law = formulas::simplified(law, symmetric);
   }
-  if (derived) law = formulas::simplified(law, symmetric);
   law = formulas::in_numpy(law);
   const char* const prefix = made.motion == Motion::rate   ? "d_"
                              : made.motion == Motion::next ? "next_"

@@ -205,7 +205,7 @@ class ScriptWriter {
         throw InputError(fmt::format("{}: {} {} is a name of the script; give it another",
                                      loss.name, entry.kind, entry.name));
     }
-    if (arrays_.has_timed_rates() || !arrays_.gradients.empty())
+    if (!arrays_.gradients.empty())
       throw InputError(
           fmt::format("{}: rates that depend on the time and moves cannot be exported", loss.name));
   }

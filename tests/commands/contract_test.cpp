@@ -238,7 +238,7 @@ TEST_CASE("cli: a verdict on the user's own instance names the hypothesis that i
         std::string::npos);
 }
 
-TEST_CASE("cli: a survey tells shares of instances and the power of controls",
+TEST_CASE("cli: a survey gives shares of instances and the power of controls",
           "[cli][unsanitized]") {
   const Folder folder;
   const std::string json = folder.file("survey.json", "");

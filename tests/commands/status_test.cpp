@@ -169,7 +169,7 @@ const std::regex& foreign_text() {
 }  // namespace
 
 // Drawn lines: a word left out, added, misspelt, or an option with a value that is none.
-TEST_CASE("messages: bad command lines are told in words of popgrad", "[cli][unsanitized]") {
+TEST_CASE("messages: bad command lines are refused in words of popgrad", "[cli][unsanitized]") {
   const Folder folder;
   const std::vector<std::string> bases{"list joma",
                                        "run joma reduced --t1 0.01 --save 2",
