@@ -377,7 +377,8 @@ void check_meaning(const Command& command, const RungInfo& rung,
     if (!option || !given(name)) continue;
     const std::vector<std::string>& kinds = option->declared().rungs;
     const bool of_model = !option->declared().name.empty();
-    if (of_model || kinds.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) {
+    if (of_model || kinds.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end() ||
+        (name == "--batch" && has_batch(rung))) {
       continue;
     }
     refuse(name,
@@ -514,7 +515,7 @@ WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
         evenly_spread_steps(request.steps, static_cast<std::size_t>(options.save.value_or(101)));
   }
   request.batch =
-      samples(rung) ? static_cast<Index>(options.batch.value_or(rung.default_batch)) : 0;
+      has_batch(rung) ? static_cast<Index>(options.batch.value_or(rung.default_batch)) : 0;
   request.seed = options.seed;
   request.jobs = options.jobs;
   request.keep_states = options.states;

@@ -55,7 +55,9 @@ class Closing {
   const std::optional<Array>& of(const Array& array) {
     const auto known = closed_.find(array.place);
     if (known != closed_.end()) return known->second;
-    return closed_.emplace(array.place, made(array)).first->second;
+    std::optional<Array> found = made(array);
+    if (found) found = reshape(*found, array.shape());  // with the names of its axes
+    return closed_.emplace(array.place, found).first->second;
   }
 
  private:
@@ -63,11 +65,15 @@ class Closing {
     a.insert(a.end(), b.begin(), b.end());
     return a;
   }
-  [[nodiscard]] bool reads_states(const Array& array) const {
-    const std::vector<bool> needed = formulas::needed_for({array});
-    return std::any_of(states_.begin(), states_.end(), [&](const Array& state) {
-      return state.place < needed.size() && needed[state.place];
-    });
+  // Asked of every node, so that all of them are gone through once.
+  [[nodiscard]] bool reads_states(const Array& array) {
+    for (std::size_t place = reads_states_.size(); place <= array.place; ++place) {
+      const std::vector<std::size_t>& inputs = array.graph->node(place).inputs;
+      reads_states_.push_back(contains(states_, Array{array.graph, place}) ||
+                              std::any_of(inputs.begin(), inputs.end(),
+                                          [&](std::size_t input) { return reads_states_[input]; }));
+    }
+    return reads_states_[array.place];
   }
 
   std::optional<Array> made(const Array& array) {
@@ -202,6 +208,7 @@ class Closing {
   }
 
   std::vector<Array> states_;
+  std::vector<bool> reads_states_;  ///< of the places of the graph
   NormalForm form_;
   std::vector<Pattern> patterns_;
   std::map<std::size_t, std::optional<Array>> closed_;

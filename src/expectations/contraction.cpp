@@ -16,6 +16,8 @@ namespace {
 using Mask = std::uint64_t;  // of labels, or of factors
 constexpr std::size_t most_labels = 64;
 constexpr std::size_t most_searched = 12;
+/// With more factors those of the same labels are multiplied first: the search takes 3^factors steps.
+constexpr std::size_t few_factors = 6;
 
 Mask bit(std::size_t place) { return Mask{1} << place; }
 
@@ -69,6 +71,7 @@ class Contraction {
   }
 
   Operand result() {
+    if (operands_.size() > few_factors) multiply_alike();
     while (operands_.size() > most_searched) contract_cheapest();
     for (const Operand& operand : operands_) labels_.push_back(labels_of(operand.labels));
     const std::size_t count = operands_.size();
@@ -122,6 +125,22 @@ class Contraction {
       return contracted_pair({operands_[static_cast<std::size_t>(std::countr_zero(set))]},
                              best.kept);
     return contracted_pair({made(best.half), made(set ^ best.half)}, best.kept);
+  }
+
+  void multiply_alike() {
+    std::vector<Operand> products;
+    for (const Operand& operand : operands_) {
+      const Mask labels = labels_of(operand.labels);
+      const auto alike = std::find_if(products.begin(), products.end(), [&](const Operand& p) {
+        return labels_of(p.labels) == labels;
+      });
+      if (alike == products.end()) {
+        products.push_back(operand);
+      } else {
+        *alike = contracted_pair({*alike, operand}, labels);
+      }
+    }
+    operands_ = std::move(products);
   }
 
   void contract_cheapest() {

@@ -25,11 +25,28 @@ bool same_extents(const Shape& a, const Shape& b) {
                     [](const Dimension& x, const Dimension& y) { return x.extent == y.extent; });
 }
 
+// Bytes that two nodes share if they are equal; made for every node, so without formats.
 std::string key_of(const GraphNode& n) {
-  std::string key =
-      fmt::format("{} {} {} {} {} {}", n.operation->name, fmt::join(n.inputs, ","),
-                  fmt::join(n.numbers, ","), n.text, to_text(n.value), static_cast<int>(n.type));
-  for (const Dimension& d : n.shape) key += fmt::format(" {}={}", d.size, d.extent);
+  std::string key;
+  const auto add = [&key](const auto& number) {
+    key.append(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  const auto add_text = [&](const std::string& text) {
+    add(text.size());
+    key += text;
+  };
+  add(n.operation);
+  add(n.type);
+  add(n.inputs.size());
+  for (const std::size_t input : n.inputs) add(input);
+  add(n.numbers.size());
+  for (const Index number : n.numbers) add(number);
+  add_text(n.text);
+  for (const Dimension& d : n.shape) {
+    add(d.extent);
+    add_text(d.size);
+  }
+  if (n.value != 0) key += to_text(n.value);
   return key;
 }
 
@@ -333,7 +350,13 @@ Array reshape(const Array& a, const Shape& shape) {
     throw InputError(
         fmt::format("shape {} has not the entries of {}", to_text(shape), to_text(a.shape())));
   }
-  if (same_extents(shape, a.shape())) return a;
+  // Only an axis of extent 1 without a name stretches.
+  bool is_freed = false;
+  for (std::size_t axis = 0; axis < std::min(shape.size(), a.shape().size()); ++axis) {
+    const Dimension &to = shape[axis], &from = a.shape()[axis];
+    is_freed = is_freed || (to.extent == 1 && to.size.empty() && !from.size.empty());
+  }
+  if (same_extents(shape, a.shape()) && !is_freed) return a;
   if (a.is("reshape")) return reshape(a.input(0), shape);
   if (a.is("broadcast") && a.input(0).rank() == 0) return broadcast(a.input(0), shape);
   if (a.is("constant") && a.node().text.empty()) return broadcast(a, shape);

@@ -4,10 +4,10 @@
 /// graph (gradient.hpp). The operations are listed in operations.hpp.
 
 #include <deque>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "popgrad/base/index.hpp"
@@ -81,7 +81,7 @@ class Graph {
 
  private:
   std::deque<GraphNode> nodes_;
-  std::map<std::string, std::size_t> known_;
+  std::unordered_map<std::string, std::size_t> known_;
 };
 
 /// An operation entry by entry, with NumPy's broadcasting. Throws InputError on shapes that do not match.

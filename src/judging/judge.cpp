@@ -192,7 +192,7 @@ struct RunJudge::State {
     WalkRequest steps = request.steps;
     steps.save_steps = steps_at(times, steps.step_size);
     steps.steps = steps.save_steps.back();
-    if (!samples(info)) steps.batch = 0;
+    if (!has_batch(info)) steps.batch = 0;
     if (info.name != sampled.name) {
       steps.sampled = {};
     } else {

@@ -36,6 +36,9 @@ MutatedLoss mutated_loss(const SampleLoss& loss, const std::string& subject, std
   using namespace law_mutants_cpp;
   MutatedLoss made{.loss = loss, .mutants = {}, .refused = {}};
   made.loss.invariants.clear();
+  const auto expected =
+      std::find_if(loss.expected.begin(), loss.expected.end(),
+                   [&](const NamedFormula& e) { return subject == "loss." + e.name; });
   struct Candidate {
     formulas::Mutant formula;
     std::string entry;  // of its left side
@@ -60,6 +63,9 @@ MutatedLoss mutated_loss(const SampleLoss& loss, const std::string& subject, std
     for (formulas::Mutant& formula : mutated_formulas(invariant->formula))
       candidates.push_back({std::move(formula), invariant->name, 0});
     candidates.pop_back();  // a multiple is an invariant, too
+  } else if (expected != loss.expected.end()) {
+    for (formulas::Mutant& formula : mutated_formulas(expected->formula))
+      candidates.push_back({std::move(formula), expected->name, 0});
   } else {
     throw std::invalid_argument("mutated_loss: no subject " + subject);
   }
@@ -78,6 +84,10 @@ MutatedLoss mutated_loss(const SampleLoss& loss, const std::string& subject, std
       law_of(mutant, is_closed)[place].formula = formula.formula;
       own_subject = fmt::format("rung.{}{}", mutant.name, is_closed ? ".closed" : "");
       own.rungs.push_back(std::move(mutant));
+    } else if (expected != loss.expected.end()) {
+      NamedFormula mutant{fmt::format("{}_mutant_{}", expected->name, k), formula.formula};
+      own_subject = "loss." + mutant.name;
+      own.expected.push_back(std::move(mutant));
     } else {
       LossInvariant mutant = *invariant;
       mutant.name = fmt::format("{}_mutant_{}", invariant->name, k);

@@ -12,7 +12,7 @@ namespace popgrad::learning {
 /// Mistakes in a formula (formulas/edit.hpp), of which the last is 11/10 of it. Throws FormulaError.
 std::vector<formulas::Mutant> mutated_formulas(const std::string& formula);
 
-/// A law, lift, closed form or invariant with one mistake, under a name of its own.
+/// A law, lift, closed form, invariant or expected loss with one mistake, under a name of its own.
 struct LawMutant {
   std::string name;     ///< "sign-1"
   std::string what;     ///< "p = p + eta * s"

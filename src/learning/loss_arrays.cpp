@@ -148,6 +148,7 @@ class Names {
     for (const LossState& s : written_.states) arrays_.states.push_back(states_.at(s.name));
     make_moves();
     if (has_loss()) make_loss();
+    add_expected();
     for (const LossLaw& law : written_.laws) make_law(law);
     make_rungs();
     for (const LossObservable& o : written_.observables) {
@@ -252,6 +253,24 @@ class Names {
       throw;
     } catch (const InputError& error) {
       throw EntryError(written_.name, entry, error);
+    }
+  }
+
+  void add_expected() {
+    for (const NamedFormula& e : written_.expected) {
+      const std::string entry = "loss " + e.name;
+      const Array made = located(entry, [&] { return formula(e.formula); });
+      forbid(entry, made, "draw t");
+      if (made.rank() != 0)
+        refuse_entry(entry,
+                     fmt::format("has shape {}; the loss is a number", to_text(made.shape())));
+      arrays_.expected.push_back(made);
+    }
+    if (arrays_.expected.empty()) return;
+    if (const std::string jumps = arrays_.jumps(); !jumps.empty()) {
+      refuse_entry(
+          "loss " + written_.expected.front().name,
+          fmt::format("has not the field of sgd for its gradient: {}; leave it out", jumps));
     }
   }
 
@@ -726,6 +745,7 @@ class Names {
     add_law("flow", r.flow, own, "draw state", made.flow);
     formulas::Scope stepping = own;
     stepping.emplace(step_size_name, graph_.variable(step_size_name, {}));
+    if (r.of == "sgd") stepping.emplace(batch_name, graph_.variable(batch_name, {}));
     add_law("step", r.step, stepping, "draw state t", made.step);
     if (!r.closed.empty()) add_closed(r, entry, own, made);
     add_lift(r, entry, own, made);
@@ -733,23 +753,24 @@ class Names {
       refuse_entry(entry, "has a flow and a step; it moves in one of these ways");
     if (!made.step.empty() && !made.closed.empty())
       refuse_entry(entry, "has a step and a closed form; closed forms are of flows");
-    const bool steps =
-        r.of == "gd" || r.of == "sgd" || (made.finer && !arrays_.own[*made.finer].step.empty());
-    if (made.step.empty() && made.finer && steps)
+    made.of_sgd = r.of == "sgd";
+    made.of_steps = r.of == "gd" || made.of_sgd || (made.finer && arrays_.own[*made.finer].steps());
+    if (made.has_law() && made.step.empty() && made.of_steps && made.finer)
       refuse_entry(entry, fmt::format("is of {}, which steps; give its step", r.of));
-    if (!made.step.empty() && is_reduction && !steps)
+    if (!made.step.empty() && is_reduction && !made.of_steps)
       refuse_entry(entry, fmt::format("steps, but {} flows; write of = 'gd'", r.of));
     if (!made.has_law() && made.lift.empty() && made.map.empty())
       refuse_entry(entry, "has no law: give flow, step or closed");
     if (!made.has_law() && made.map.empty())
       refuse_entry(entry, "has a lift only; laws left out need a map too in this version");
-    if (!made.has_law() && steps)
-      refuse_entry(entry, "leaves its law out, which is derived for flows only; give its step");
-    if (!made.has_law() && made.finer && arrays_.own[*made.finer].flow.empty() &&
-        arrays_.own[*made.finer].has_law())
+    if (!made.has_law() && made.of_sgd && !made.lift.empty())
+      refuse_entry(
+          entry, "leaves its law out, which of sgd is derived from a map only; leave out the lift");
+    if (!made.has_law() && made.finer && !arrays_.own[*made.finer].flows() &&
+        !arrays_.own[*made.finer].steps())
       refuse_entry(entry, fmt::format("leaves its law out, but {} has no flow", r.of));
     if (!r.time.empty()) {
-      if (steps) refuse_entry(entry, "has a time of its own; only flows have");
+      if (made.of_steps) refuse_entry(entry, "has a time of its own; only flows have");
       const std::string place = entry + " time";
       made.time = own_formula(place, {}, r.time, "draw state");
       if (made.time->rank() != 0) refuse_entry(place, "is no number");
@@ -949,8 +970,7 @@ class Names {
                                  [&](const OwnArrays& rung) { return rung.name == i.of; });
     if (of == arrays_.own.end())
       refuse_entry(entry, fmt::format("is of {}, which is no rung that flows", i.of));
-    if (of->flow.empty() && of->has_law())
-      refuse_entry(entry, fmt::format("is of {}, which does not flow", i.of));
+    if (!of->flows()) refuse_entry(entry, fmt::format("is of {}, which does not flow", i.of));
     const Array made = own_formula(entry, scope_of(*of), i.formula, "state");
     forbid(entry, made, "draw t");
     arrays_.invariants.push_back(
@@ -1161,6 +1181,10 @@ std::string LossArrays::no_gradient() const {
   for (const StateArray& s : states) {
     if (s.move) return fmt::format("{} moves along another direction", s.variable.node().text);
   }
+  return jumps();
+}
+
+std::string LossArrays::jumps() const {
   static const std::set<std::string_view> jumping{"sign",    "floor",         "less",  "less_equal",
                                                   "greater", "greater_equal", "equal", "not_equal",
                                                   "argmax",  "stop_gradient"};

@@ -63,7 +63,9 @@ struct NamedEntry {
 /// A rung of its own (LossRung) at these sizes. Arrays of laws are empty where they are not written, else one a state.
 struct OwnArrays {
   std::string name;
-  bool of_loss = false;              ///< the finer rung is one of training
+  bool of_loss = false;   ///< the finer rung is one of training
+  bool of_steps = false;  ///< the finer rung steps
+  bool of_sgd = false;
   std::optional<std::size_t> finer;  ///< place of the finer one among the rungs of their own
   std::vector<std::string> names;    ///< of the states, as written
   std::vector<Array> states;         ///< variables, of names that no other has
@@ -78,6 +80,9 @@ struct OwnArrays {
   std::vector<ObservableArray> coarser;      ///< maps of rungs that are coarser, as columns
 
   [[nodiscard]] bool has_law() const { return !flow.empty() || !step.empty() || !closed.empty(); }
+  /// By a law that is given or derived.
+  [[nodiscard]] bool steps() const { return !step.empty() || (!has_law() && of_steps); }
+  [[nodiscard]] bool flows() const { return !flow.empty() || (!has_law() && !of_steps); }
 };
 
 /// A formula in addition to those of the text: of parameters, `t`, `eta`, observables, and the states of a rung or of finer ones.
@@ -103,6 +108,7 @@ struct LossArrays {
   std::vector<Array>
       gradients;  ///< variables of directions, one a state; empty without moves and rates of `t`
   Array loss;     ///< of one sample; no array where the text has no loss
+  std::vector<Array> expected;               ///< expectations of the loss that are written
   std::vector<ObservableArray> observables;  ///< then the maps of rungs of their own
   std::vector<ExpectedCall> expectations;    ///< of draws, in observables
   std::vector<Requirement> requirements;
@@ -140,12 +146,15 @@ struct LossArrays {
   [[nodiscard]] std::vector<Draw> draws_of(const std::vector<Array>& formulas) const;
   /// As in no_gradient of sample_loss.hpp.
   [[nodiscard]] std::string no_gradient() const;
+  /// Where the loss jumps with a state, or stops its gradient; empty where it does not.
+  [[nodiscard]] std::string jumps() const;
 };
 
 /// Of the name of the closed form of a rung that flows, too.
 inline constexpr const char* closed_ending = "_closed";
 inline constexpr const char* time_name = "t";
 inline constexpr const char* step_size_name = "eta";
+inline constexpr const char* batch_name = "batch";
 
 /// Summands of a formula.
 std::vector<Array> summands(const Array& formula);

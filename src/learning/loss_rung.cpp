@@ -92,7 +92,8 @@ ExpectedObservables::ExpectedObservables(const std::vector<ObservableArray>& obs
 }
 
 ExpectedLoss::ExpectedLoss(LossArrays& arrays, const SampleLoss& written)
-    : ExpectedParts(arrays.loss, arrays, written, "loss", arrays.state_variables()),
+    : ExpectedParts(arrays.expected.empty() ? arrays.loss : arrays.expected.front(), arrays,
+                    written, "loss", arrays.state_variables()),
       observables(arrays.observables, arrays, written, this) {}
 
 std::shared_ptr<const LossInstance> loss_instance(SampleLoss written, Parameters given,

@@ -107,7 +107,6 @@ void add_own_rungs(const SampleLoss& loss, const LossArrays& arrays, ModelTable&
   for (std::size_t k = 0; k < arrays.own.size(); ++k) {
     const LossRung& written = loss.rungs[k];
     const OwnArrays& own = arrays.own[k];
-    const bool flows = !own.flow.empty() || !own.has_law();
     const auto add = [&](const std::string& name, RungKind kind, const std::string& law) {
       Rung rung;
       rung.info = {.name = name,
@@ -117,6 +116,8 @@ void add_own_rungs(const SampleLoss& loss, const LossArrays& arrays, ModelTable&
                    .column_note = {},
                    .default_end = end,
                    .default_step = step};
+      rung.info.averages_batches = own.of_sgd && own.steps();
+      rung.info.default_batch = loss.batch;
       if (kind == RungKind::descent)
         rung.info.default_end = fmt::format("{}", std::lround(loss.end / loss.step));
       rung.reads = reads;
@@ -161,13 +162,17 @@ void add_own_rungs(const SampleLoss& loss, const LossArrays& arrays, ModelTable&
         table.rungs.push_back(with_given_state(rung, fmt::format("{} {}", loss.name, name)));
       }
     };
-    const bool of_map = !own.has_law() && own.lift.empty();
+    // Of sgd it may take seconds; then making the rung and `check` refuse what does not close.
+    const bool of_map = !own.has_law() && own.lift.empty() && !own.of_sgd;
     if (of_map) static_cast<void>(RungLaws(loss, Parameters(loss.name)).own(k));
-    if (flows) {
+    if (own.flows()) {
       add(own.name, RungKind::flow,
           own.has_law() ? "flow as written" : "flow derived from that of " + written.of);
-    } else if (!own.step.empty()) {
-      add(own.name, RungKind::descent, "steps as written");
+    } else if (own.steps()) {
+      add(own.name, RungKind::descent,
+          own.has_law() ? "steps as written"
+          : own.of_sgd  ? "mean steps, derived from those of sgd, with its batch"
+                        : "steps derived from those of " + written.of);
     } else {
       add(own.name, RungKind::closed_form, "closed form as written");
     }
@@ -176,7 +181,7 @@ void add_own_rungs(const SampleLoss& loss, const LossArrays& arrays, ModelTable&
     };
     if (!written.of.empty())
       table.ladder.push_back({written.of, own.name, assumed(), end_of_steps, {}, false});
-    if (flows && !own.closed.empty()) {
+    if (own.flows() && !own.closed.empty()) {
       const std::string name = own.name + closed_ending;
       add(name, RungKind::closed_form, "closed form as written");
       table.ladder.push_back(

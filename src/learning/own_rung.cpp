@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -86,13 +88,30 @@ class OfState {
   std::vector<Place> states_;
 };
 
+// A law that is left out, which all copies of a rung share: deriving it may take seconds.
+struct Derived {
+  Derived(const LossInstance& instance, std::size_t place)
+      : laws(instance.written, instance.given), law(laws.own(place)) {
+    if (!law.sampled_at.empty()) {
+      reject_entry(instance.written.name, "rung " + laws.arrays().own[place].name,
+                   "leaves its steps out, and the field is sampled or by quadrature");
+    }
+  }
+  RungLaws laws;
+  RungLaw law;
+  std::mutex graph;  ///< held while evaluators are made
+};
+
 template <class T>
 class OwnRung {
  public:
   using Scalar = T;
-  OwnRung(std::shared_ptr<const LossInstance> instance, std::size_t place)
-      : instance_(std::move(instance)), place_(place), parts_(std::make_unique<Parts>(*this)) {}
-  OwnRung(const OwnRung& other) : OwnRung(other.instance_, other.place_) {}
+  OwnRung(std::shared_ptr<const LossInstance> instance, std::size_t place,
+          std::shared_ptr<Derived> derived = nullptr)
+      : instance_(std::move(instance)),
+        place_(place),
+        parts_(std::make_unique<Parts>(*this, std::move(derived))) {}
+  OwnRung(const OwnRung& other) : OwnRung(other.instance_, other.place_, other.derived()) {}
   OwnRung(OwnRung&&) noexcept = default;
   OwnRung& operator=(const OwnRung&) = delete;
   OwnRung& operator=(OwnRung&&) noexcept = default;
@@ -125,7 +144,7 @@ class OwnRung {
       read_outputs(*p.along, p.own.states.size(), dz);
     } else {
       dz = z;
-      next(dz, default_step());
+      next(dz, default_step(), instance_->written.batch);
       for (Index i = 0; i < dz.size(); ++i) dz[i] = (dz[i] - z[i]) / default_step();
     }
   }
@@ -151,10 +170,12 @@ class OwnRung {
     }
     for (const T& number : z) row[column++] = number;
   }
-  void next(Vector<T>& z, const T& eta) const {
+  void next(Vector<T>& z, const T& eta, Index batch) const {
     formulas::Evaluator<T>& step = *parts_->step;
     write(step, parts_->own.states, z);
     if (const std::span<T> to = step.variable(step_size_name); !to.empty()) to[0] = eta;
+    if (const std::span<T> to = step.variable(batch_name); !to.empty())
+      to[0] = T(static_cast<double>(batch));
     step.run();
     read_outputs(step, parts_->own.states.size(), z);
   }
@@ -167,16 +188,18 @@ class OwnRung {
     read_outputs(closed, parts_->own.states.size(), z);
     return z;
   }
-  [[nodiscard]] bool steps() const { return !parts_->own.step.empty(); }
+  [[nodiscard]] const std::shared_ptr<Derived>& derived() const { return parts_->derived; }
+  [[nodiscard]] bool steps() const { return parts_->step.has_value(); }
   [[nodiscard]] bool flows() const { return parts_->flow || parts_->along; }
   template <class U>
   requires std::same_as<U, Dual<double>> && std::same_as<T, double>  // of Jacobians
-  [[nodiscard]] OwnRung<U> cast() const { return OwnRung<U>(instance_, place_); }
+  [[nodiscard]] OwnRung<U> cast() const { return OwnRung<U>(instance_, place_, derived()); }
 
  private:
   struct Parts {
-    explicit Parts(const OwnRung& of)
-        : arrays(of.instance_->written, of.instance_->given, {}, of.instance_->seed),
+    Parts(const OwnRung& of, std::shared_ptr<Derived> known)
+        : derived(std::move(known)),
+          arrays(of.instance_->written, of.instance_->given, {}, of.instance_->seed),
           own(arrays.own[of.place_]),
           parameters(parameter_values<T>(arrays)) {
       const auto evaluator = [&](const std::vector<Array>& outputs) {
@@ -200,9 +223,16 @@ class OwnRung {
       } else if (own.of_loss) {
         finer = forget_type(LossFlow<T>(of.instance_));
       }
-      if (!own.has_law() && own.lift.empty()) {
-        laws.emplace(of.instance_->written, of.instance_->given);
-        flow.emplace(prepared(laws->own(of.place_).values, laws->arrays(), parameters), own.states);
+      if (!own.has_law() && (own.lift.empty() || own.of_steps)) {
+        if (!derived) derived = std::make_shared<Derived>(*of.instance_, of.place_);
+        const std::lock_guard lock(derived->graph);
+        formulas::Evaluator<T> law =
+            prepared(derived->law.values, derived->laws.arrays(), parameters);
+        if (own.of_steps) {
+          step = std::move(law);
+        } else {
+          flow.emplace(std::move(law), own.states);
+        }
       } else if (!own.has_law()) {
         const std::vector<Array> states = arrays.finer_states(own);
         directions = directions_of(states);
@@ -288,10 +318,11 @@ class OwnRung {
       if (!agree(start, back))
         reject_entry(model, entry, "has a map that is no inverse of its lift at the start");
     }
+    std::shared_ptr<Derived>
+        derived;  ///< null where the law is written, or lifts to that of the finer rung
     LossArrays arrays;
     const OwnArrays& own;
     std::vector<std::vector<T>> parameters;
-    std::optional<RungLaws> laws;  ///< where the flow is derived from the map
     std::optional<AnyRung<T>> finer;
     std::optional<OfState<T>> flow, observables, coarser;
     std::optional<formulas::Evaluator<T>> step, closed, lift, map, time, along;
@@ -324,11 +355,13 @@ class OwnRung {
 }  // namespace
 }  // namespace own_rung_cpp
 
+namespace own_rung_cpp {
+namespace {
+
 template <class T>
-AnyRung<T> own_rung(const std::shared_ptr<const LossInstance>& instance, std::size_t place,
-                    bool closed) {
-  using own_rung_cpp::OwnRung;
-  const auto shared = std::make_shared<OwnRung<T>>(instance, place);
+AnyRung<T> any_rung(const std::shared_ptr<const LossInstance>& instance, std::size_t place,
+                    bool closed, const std::shared_ptr<Derived>& derived) {
+  const auto shared = std::make_shared<OwnRung<T>>(instance, place, derived);
   AnyRung<T> any = forget_type(OwnRung<T>(*shared));
   if (closed || (!shared->flows() && !shared->steps())) {
     any.field.value = nullptr;
@@ -337,12 +370,24 @@ AnyRung<T> own_rung(const std::shared_ptr<const LossInstance>& instance, std::si
   }
   if constexpr (std::same_as<T, double>) {
     if (shared->steps()) {
-      any.draws.step = [shared](Vector<double>& x, double step, Stream& /*stream*/,
-                                Index /*batch*/) { shared->next(x, step); };
+      any.draws.step = [shared](Vector<double>& x, double step, Stream& /*stream*/, Index batch) {
+        shared->next(x, step, batch);
+      };
     }
   }
-  any.clone = [instance, place, closed] { return own_rung<T>(instance, place, closed); };
+  any.clone = [instance, place, closed, known = shared->derived()] {
+    return any_rung<T>(instance, place, closed, known);
+  };
   return any;
+}
+
+}  // namespace
+}  // namespace own_rung_cpp
+
+template <class T>
+AnyRung<T> own_rung(const std::shared_ptr<const LossInstance>& instance, std::size_t place,
+                    bool closed) {
+  return own_rung_cpp::any_rung<T>(instance, place, closed, nullptr);
 }
 
 template AnyRung<double> own_rung(const std::shared_ptr<const LossInstance>&, std::size_t, bool);

@@ -12,6 +12,7 @@
 
 #include "formulas/gradient.hpp"
 #include "formulas/rebuild.hpp"
+#include "learning/entry_error.hpp"
 #include "learning/loss_rung.hpp"
 #include "learning/own_rung.hpp"
 #include "learning/rung_laws.hpp"
@@ -29,6 +30,8 @@ using namespace learning;
 using formulas::derivative_along;
 using formulas::substituted;
 
+constexpr const char* sampled_loss = "sampled loss";
+
 /// A residual at given sizes.
 struct Problem {
   std::string subject;
@@ -39,10 +42,11 @@ struct Problem {
   bool steps = false;
   bool approximate = false;
   std::vector<Array> sampled_at;
-  std::string why_not;  ///< it is not examined
+  bool samples_loss = false;  ///< it reads `sampled_loss`, the mean of the loss over samples
+  std::string why_not;        ///< it is not examined
 };
 
-enum class Kind { rung, closed, invariant };
+enum class Kind { expected, rung, closed, invariant };
 
 struct Subject {
   std::string text;
@@ -52,6 +56,8 @@ struct Subject {
 
 std::vector<Subject> subjects_of(const SampleLoss& loss) {
   std::vector<Subject> subjects;
+  for (std::size_t k = 0; k < loss.expected.size(); ++k)
+    subjects.push_back({"loss." + loss.expected[k].name, Kind::expected, k});
   for (std::size_t k = 0; k < loss.rungs.size(); ++k) {
     const LossRung& rung = loss.rungs[k];
     const bool only_closed = rung.flow.empty() && rung.step.empty() && !rung.closed.empty();
@@ -74,6 +80,9 @@ class Problems {
   Problem of(const Subject& subject) {
     Problem made{.subject = subject.text};
     switch (subject.kind) {
+      case Kind::expected:
+        add_expected(subject.place, made);
+        break;
       case Kind::rung:
         add_rung(subject.place, made);
         break;
@@ -88,11 +97,25 @@ class Problems {
   }
 
  private:
+  void add_expected(std::size_t place, Problem& made) {
+    const LossArrays& all = arrays();
+    made.states = all.state_variables();
+    std::optional<Array> mean;
+    try {
+      const ExpectedParts derived(all.loss, all, loss_, "loss");
+      if (!derived.has_error()) mean = derived.summed;
+    } catch (const EntryError&) {  // of what needs samples
+    }
+    made.samples_loss = !mean;
+    if (!mean) mean = all.graph->variable(sampled_loss, {});
+    add({loss_.expected[place].name}, {*mean}, {all.expected[place]}, made);
+  }
+
   void add_rung(std::size_t place, Problem& made) {
     const OwnArrays& own = arrays().own[place];
     made.approximate = loss_.rungs[place].approximate;
-    if (loss_.rungs[place].of == "sgd") {
-      made.why_not = "steps of sgd are random";
+    if (own.of_sgd && !own.lift.empty()) {
+      made.why_not = "steps of sgd are random; their mean is compared by a map without a lift";
       return;
     }
     if (own.lift.empty() && own.map.empty()) {
@@ -100,10 +123,11 @@ class Problems {
       return;
     }
     if (own.lift.empty() && !own.has_law()) {
+      static_cast<void>(laws_.own(place));
       made.why_not = "its law is derived from its map";
       return;
     }
-    made.steps = !own.step.empty();
+    made.steps = own.steps();
     const RungLaw fine = laws_.finer(own, made.steps), law = laws_.own(place);
     made.sampled_at = fine.sampled_at;
     if (fine.values.empty()) {
@@ -128,8 +152,7 @@ class Problems {
       made.states = fine.states;
       if (own.domain) made.what.domain = substituted({*own.domain}, own.states, own.map);
       add(own.names,
-          made.steps ? substituted(own.map, fine.states, fine.values)
-                     : derivative_along(own.map, fine.states, fine.values),
+          made.steps ? laws_.mapped_step(own) : derivative_along(own.map, fine.states, fine.values),
           substituted(law.values, own.states, own.map), made);
     }
   }
@@ -195,6 +218,7 @@ DrawnVariables drawn_variables(const LossArrays& arrays, std::uint64_t seed) {
   for (const ParameterArray& p : arrays.parameters)
     variables.ranges.emplace(p.variable.node().text, p.range);
   variables.ranges.emplace(step_size_name, above_up_to(0, 1));
+  variables.ranges.emplace(batch_name, above(0));
   variables.ranges.emplace(time_name, above(0));
   return variables;
 }
@@ -245,6 +269,12 @@ class Measured {
     domain_ = outputs.size();
     outputs.insert(outputs.end(), problem.what.domain.begin(), problem.what.domain.end());
     outputs_.emplace(prepared(outputs, arrays, parameters_));
+    if (problem.samples_loss) {
+      SampleLoss by_samples = loss;
+      by_samples.expected.clear();
+      if (by_samples.samples == 0) by_samples.samples = usual_samples;
+      field_.emplace(loss_instance(std::move(by_samples), given, seed));
+    }
     if (problem.sampled_at.empty()) return;
     at_.emplace(prepared(problem.sampled_at, arrays, parameters_));
     field_.emplace(instance_);
@@ -291,7 +321,7 @@ class Measured {
       for (std::size_t k = 0; k < times; ++k) {
         found.push_back({static_cast<double>(k), state});
         if (rung.draws.step && problem_.own) {
-          rung.draws.step(state, loss_.step, stream, 1);
+          rung.draws.step(state, loss_.step, stream, loss_.batch);
         } else {
           rung.field.value(state, slope, 0);
           state += loss_.step * slope;
@@ -316,6 +346,8 @@ class Measured {
     for (const Array& variable : problem_.states) from = set_variable(evaluator, variable, from);
     if (const auto to = evaluator.variable(time_name); !to.empty()) to[0] = t;
     if (const auto to = evaluator.variable(step_size_name); !to.empty()) to[0] = loss_.step;
+    if (const auto to = evaluator.variable(batch_name); !to.empty())
+      to[0] = static_cast<double>(loss_.batch);
   }
   void write_field(const Vector<double>& field) {
     const double* from = field.data();
@@ -348,6 +380,13 @@ class Measured {
       outputs_->run();
       seen.differences = values();
       seen.errors = standard_errors(field, field_->field_errors(x, t), seen.differences);
+    } else if (problem_.samples_loss) {
+      std::vector<double> row(field_->columns().size());
+      field_->observe(state, t, row);
+      if (const auto to = outputs_->variable(sampled_loss); !to.empty()) to[0] = row[0];
+      outputs_->run();
+      seen.differences = values();
+      seen.errors = {{field_->errors(state).loss}};
     } else {
       outputs_->run();
       seen.differences = values();
@@ -369,7 +408,7 @@ class Measured {
     for (std::size_t k = 0; k < units.size(); ++k) {
       for (std::size_t i = 0; i < seen.differences[k].size(); ++i) {
         const double size = std::abs(seen.differences[k][i]), share = size / units[k];
-        if (at_) {
+        if (field_) {
           const double error = seen.errors[k][i];
           residual.error = std::max(residual.error, error / units[k]);
           residual.standard_errors =
@@ -501,7 +540,8 @@ class Examiner {
       residual.how = problem.why_not;
       return residual;
     }
-    if (request_.along || problem.approximate || !problem.sampled_at.empty()) {
+    if (request_.along || problem.approximate || problem.samples_loss ||
+        !problem.sampled_at.empty()) {
       measure(problem, residual);
       return residual;
     }
@@ -604,8 +644,9 @@ std::string to_text(const Residual& residual) {
     case Residual::Outcome::not_examined:
       return fmt::format("{}: not examined: {}", residual.subject, residual.how);
   }
-  std::string text = fmt::format("{}: measured {}: at most {:.3g} of the largest field",
-                                 residual.subject, residual.how, residual.largest);
+  std::string text = fmt::format("{}: measured {}: at most {:.3g} of the largest {}",
+                                 residual.subject, residual.how, residual.largest,
+                                 residual.subject.starts_with("loss.") ? "expected loss" : "field");
   if (!residual.component.empty()) text += fmt::format(", {}{}", residual.component, place);
   if (residual.error > 0) {
     text += fmt::format(

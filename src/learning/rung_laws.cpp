@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "expectations/closure.hpp"
+#include "formulas/blocks.hpp"
 #include "formulas/gradient.hpp"
 #include "formulas/rebuild.hpp"
 #include "formulas/simplify.hpp"
@@ -42,6 +43,78 @@ RungLaw RungLaws::finer(const OwnArrays& own, bool steps) {
   return law;
 }
 
+RungLaws::MeanStep RungLaws::mean_step(const OwnArrays& own) {
+  const RungLaw& of = training();
+  const std::string entry = "rung " + own.name;
+  if (!of.sampled_at.empty())
+    reject_entry(name_, entry, "leaves its law out, and the field is sampled or by quadrature");
+  std::vector<Array> directions;
+  for (const Array& state : of.states) {
+    directions.push_back(
+        arrays_.graph->variable("direction of " + state.node().text, state.shape()));
+  }
+  const auto along = [&](const std::vector<Array>& formulas) {
+    return formulas::derivative_along(formulas, of.states, directions);
+  };
+  const std::vector<Array> first = along(own.map), second = along(first);
+  for (std::size_t k = 0; k < second.size(); ++k) {
+    for (const Array& state : of.states) {
+      if (reads(second[k], state)) {
+        reject_entry(name_, entry,
+                     fmt::format("leaves its law out, but the map of {} is of degree 3 or more in "
+                                 "the states; its mean after a step of sgd is derived up to 2",
+                                 own.names[k]));
+      }
+    }
+  }
+  MeanStep made{.slope = formulas::substituted(first, directions, of.values),
+                .of_one = {},
+                .of_mean = formulas::substituted(second, directions, of.values)};
+  const std::vector<Array> of_sample = arrays_.directions(
+      formulas::gradient(formulas::by_blocks(arrays_.loss), arrays_.state_variables()));
+  for (const Array& square : formulas::substituted(second, directions, of_sample)) {
+    const std::vector<Draw> read = arrays_.draws_of({square});
+    const OverNormals found = over_normals(square, read);
+    if (!found.mean || found.fewer) {
+      reject_entry(name_, entry,
+                   fmt::format("leaves its law out, and the square of a step of sgd has no exact "
+                               "expectation: {}",
+                               found.way));
+    }
+    made.of_one.push_back(expected(*found.mean, finite_draws(read).draws));
+  }
+  return made;
+}
+
+std::vector<Array> RungLaws::after(const std::vector<Array>& map, const MeanStep& step) {
+  const Array eta = arrays_.graph->variable(step_size_name, {}),
+              batch = arrays_.graph->variable(batch_name, {});
+  std::vector<Array> next;
+  for (std::size_t k = 0; k < map.size(); ++k) {
+    const Array square = step.of_one[k] / batch + (1 - 1 / batch) * step.of_mean[k];
+    next.push_back(map[k] + eta * step.slope[k] + eta * eta / 2 * square);
+  }
+  return next;
+}
+
+std::vector<Array> RungLaws::mapped_step(const OwnArrays& own) {
+  if (own.of_sgd) return after(own.map, mean_step(own));
+  const RungLaw of = finer(own, true);
+  return substituted(own.map, of.states, of.values);
+}
+
+std::vector<Array> RungLaws::closed(const OwnArrays& own, const std::vector<Array>& formulas,
+                                    const std::vector<Array>& states) {
+  expectations::Closure closure =
+      expectations::closed_in(formulas::simplified(formulas), states, own.map, own.states);
+  if (!closure.why.empty()) {
+    reject_entry(name_, "rung " + own.name,
+                 fmt::format("leaves its law out, and the {} of its map does not close: {}",
+                             own.of_steps ? "step" : "derivative", closure.why));
+  }
+  return std::move(closure.formulas);
+}
+
 RungLaw RungLaws::own(std::size_t place) {
   const OwnArrays& own = arrays_.own[place];
   RungLaw law{.names = own.names, .states = own.states, .values = own.step, .sampled_at = {}};
@@ -51,20 +124,23 @@ RungLaw RungLaws::own(std::size_t place) {
       law.values = substituted(own.flow, {time()}, {*own.time});
       for (Array& value : law.values) value = *own.time_slope * value;
     }
+  } else if (!own.has_law() && own.of_sgd) {
+    const MeanStep step = mean_step(own);
+    const std::vector<Array> states = arrays_.state_variables();
+    law.values = after(own.states, {.slope = closed(own, step.slope, states),
+                                    .of_one = closed(own, step.of_one, states),
+                                    .of_mean = closed(own, step.of_mean, states)});
   } else if (!own.has_law()) {
-    const RungLaw of = finer(own, false);
-    const std::vector<Array> along = formulas::derivative_along(own.map, of.states, of.values);
+    const RungLaw of = finer(own, own.of_steps);
+    const std::vector<Array> along =
+        own.of_steps ? substituted(own.map, of.states, of.values)
+                     : formulas::derivative_along(own.map, of.states, of.values);
     if (own.lift.empty()) {
-      expectations::Closure closure =
-          expectations::closed_in(formulas::simplified(along), of.states, own.map, own.states);
-      if (!of.sampled_at.empty()) closure.why = "the field is sampled or by quadrature";
-      if (!closure.why.empty()) {
-        reject_entry(
-            name_, "rung " + own.name,
-            fmt::format("leaves its law out, and the derivative of its map does not close: {}",
-                        closure.why));
+      if (!of.sampled_at.empty()) {
+        reject_entry(name_, "rung " + own.name,
+                     "leaves its law out, and the field is sampled or by quadrature");
       }
-      law.values = std::move(closure.formulas);
+      law.values = closed(own, along, of.states);
     } else {
       law.values = substituted(along, of.states, own.lift);
       law.sampled_at = substituted(of.sampled_at, of.states, own.lift);

@@ -28,13 +28,28 @@ class RungLaws {
   [[nodiscard]] Array time() const { return arrays_.graph->variable(time_name, {}); }
   /// Minus the expected gradient, or its move, times the rates.
   const RungLaw& training();
-  /// Of the rung that is finer than an own one: its field, or with `steps` its step.
+  /// Of the rung that is finer than an own one: its field, or with `steps` its step; of sgd that of the mean gradient.
   RungLaw finer(const OwnArrays& own, bool steps);
+  /// The map of an own rung after a step of the finer one, as formulas of its states: of sgd the mean over minibatches,
+  ///
+  ///   E m(x + eta d) = m + eta Dm D + eta^2 / 2 (E D^2 m[d_1, d_1] / batch + (1 - 1 / batch) D^2 m[D, D]),  D = E d_1,
+  ///
+  /// with d_1 the direction of one sample, for maps of degree 2 at most. Throws InputError for others.
+  std::vector<Array> mapped_step(const OwnArrays& own);
   /// Of the own rung at this place, given or derived; without values where it has only a closed form. Throws InputError
-  /// where it is left out and does not follow from the map.
+  /// where it is left out and does not follow from the map. Of sgd, which moves the map at random, the mean of its step.
   RungLaw own(std::size_t place);
 
  private:
+  // Of the three terms of a mean step, each one a state.
+  struct MeanStep {
+    std::vector<Array> slope, of_one, of_mean;
+  };
+  MeanStep mean_step(const OwnArrays& own);
+  std::vector<Array> after(const std::vector<Array>& map, const MeanStep& step);
+  std::vector<Array> closed(const OwnArrays& own, const std::vector<Array>& formulas,
+                            const std::vector<Array>& states);
+
   std::string name_;
   LossArrays arrays_;
   std::optional<ExpectedLoss> expected_;

@@ -59,9 +59,9 @@ learning::WrittenLaw learning::written_law(const SampleLoss& loss, const std::st
   });
   if (own != arrays.own.end()) {
     made.states = own->names;
-    made.motion = !own->step.empty()                                           ? Motion::next
-                  : own->name != rung || (own->flow.empty() && own->has_law()) ? Motion::value
-                                                                               : Motion::rate;
+    made.motion = own->steps()                         ? Motion::next
+                  : own->name != rung || !own->flows() ? Motion::value
+                                                       : Motion::rate;
     law = law_of(laws, loss.name, static_cast<std::size_t>(own - arrays.own.begin()), made.motion);
   } else if (rung == "flow" || rung == "gd") {
     for (const StateArray& s : arrays.states) made.states.push_back(s.variable.node().text);

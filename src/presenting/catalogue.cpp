@@ -24,7 +24,7 @@ constexpr std::uint64_t default_seed = 1;
 std::string defaults_of_steps(const RungInfo& rung) {
   std::string text;
   if (walks(rung)) text += " --eta " + rung.default_step;
-  if (samples(rung)) text += fmt::format(" --batch {}", rung.default_batch);
+  if (has_batch(rung)) text += fmt::format(" --batch {}", rung.default_batch);
   return text;
 }
 
@@ -166,7 +166,7 @@ Json rungs_json(const Model& model) {
              {"columns", all_columns(model, rung)},
              {"default_end", rung.default_end}};
     own["default_eta"] = walks(rung) ? Json(rung.default_step) : Json(nullptr);
-    own["default_batch"] = rung.kind == RungKind::random ? Json(rung.default_batch) : Json(nullptr);
+    own["default_batch"] = has_batch(rung) ? Json(rung.default_batch) : Json(nullptr);
     list.push_back(std::move(own));
   }
   return list;

@@ -154,6 +154,13 @@ std::string lines_of(const char* kind, const std::vector<NamedFormula>& formulas
 
 Wording wording_of(const SampleLoss& loss, const std::string& subject, std::string& hypothesis) {
   hypothesis = "every state where the formulas are defined";
+  for (const NamedFormula& e : loss.expected) {
+    if (subject != "loss." + e.name) continue;
+    return {
+        fmt::format("{}.expected-loss", loss.name),
+        "the expected loss as written is the expectation of the loss", "the rung flow",
+        fmt::format("The expectation of the loss of one sample over the law is\n  {}", e.formula)};
+  }
   for (const LossInvariant& i : loss.invariants) {
     if (subject != "invariant." + i.name) continue;
     return {fmt::format("{}.invariant-{}", loss.name, i.name),

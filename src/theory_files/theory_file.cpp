@@ -50,7 +50,11 @@ class FileReader : private EntryReader {
     each(root, "state", [&](const TomlNode& e, const std::string& at) {
       made_.loss.states.push_back(state(e, at, "state " + e.key));
     });
-    add_formulas(root, "loss", "loss step", made_.loss.loss);
+    each(root, "loss", [&](const TomlNode& e, const std::string& at) {
+      const bool expected = e.key == "expected";
+      add_formula(e, at, expected ? "loss" : "loss step",
+                  expected ? made_.loss.expected : made_.loss.loss);
+    });
     if (const TomlNode* loss = root.find("loss"))
       made_.places.insert_or_assign("loss", PlacedFormula{"loss", *loss});
     if (const TomlNode* training = root.find("training")) read_training(*training);
@@ -293,9 +297,13 @@ class FileReader : private EntryReader {
   void add_formulas(const TomlNode& root, const char* section, const char* kind,
                     std::vector<NamedFormula>& to) {
     each(root, section, [&](const TomlNode& node, const std::string& entry) {
-      const std::string learned = fmt::format("{} {}", kind, node.key);
-      to.push_back({node.key, formula_in(node, entry, learned, {"formula", "meaning"})});
+      add_formula(node, entry, kind, to);
     });
+  }
+  void add_formula(const TomlNode& node, const std::string& entry, const char* kind,
+                   std::vector<NamedFormula>& to) {
+    const std::string learned = fmt::format("{} {}", kind, node.key);
+    to.push_back({node.key, formula_in(node, entry, learned, {"formula", "meaning"})});
   }
 
   // Of an entry that is a formula, or a table that has one.

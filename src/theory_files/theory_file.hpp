@@ -44,9 +44,6 @@ struct TheoryFile {
   Places places;
 };
 
-/// Samples that stand for a law where nothing exact does, if the file gives no number.
-inline constexpr long usual_samples = 100'000;
-
 /// Numbers row after row as lists of lists.
 Value shaped(std::span<const double> numbers, std::span<const std::size_t> shape);
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "learning/law_mutants.hpp"
+#include "popgrad/base/error.hpp"
 #include "popgrad/rungs/parameters.hpp"
 
 namespace residual_test {
@@ -246,8 +247,10 @@ TEST_CASE("a rung in a time of its own has a residual with the slope of that tim
 TEST_CASE("rungs of random steps are not examined", "[learning]") {
   SampleLoss random = edge();
   random.rungs[0].of = "sgd";
+  random.rungs[0].lift = {{"x", "sqrt(s)"}, {"y", "p / sqrt(s)"}};
   CHECK(to_text(residual_of(random, "rung.pair")) ==
-        "rung.pair: not examined: steps of sgd are random");
+        "rung.pair: not examined: steps of sgd are random; their mean is compared by a map "
+        "without a lift");
 }
 
 TEST_CASE("mistakes made by program in a law are refuted", "[learning]") {
@@ -267,6 +270,67 @@ TEST_CASE("mistakes made by program in a law are refuted", "[learning]") {
     kinds.push_back(mutant.kind);
   CHECK(kinds == std::vector<std::string>{"index", "exponent", "sign", "index", "index", "constant",
                                           "sign", "factor"});
+}
+
+SampleLoss least_squares(const std::string& loss, const std::string& expected) {
+  return {.name = "squares",
+          .paper = "",
+          .sizes = {{"n", 3}},
+          .parameters = {{.name = "v", .value = "1 / (1 + arange(n))", .shape = "n"},
+                         {.name = "noise", .value = 0.5}},
+          .draws = {{"x", "normal(n)"}, {"z", "normal()"}},
+          .states = {{.name = "w", .start = "ones(n) / 4"}},
+          .loss = {{"loss", loss}},
+          .expected = {{"expected", expected}}};
+}
+
+TEST_CASE("an expected loss that is written is held to the law", "[learning]") {
+  const std::string of_sample = "(w @ x - v @ x - noise * z)**2 / 2";
+  SampleLoss right = least_squares(of_sample, "((w - v) @ (w - v) + noise**2) / 2");
+  CHECK(residual_of(right, "loss.expected").outcome == Outcome::proved);
+  CHECK(field_in_numpy(right) == std::vector<std::string>{"d_w = v - w"});
+  const SampleLoss wrong = least_squares(of_sample, "((w - v) @ (w - v) + noise) / 2");
+  const Residual refuted = residual_of(wrong, "loss.expected");
+  CHECK(refuted.outcome == Outcome::refuted);
+  CHECK(refuted.component == "expected");
+  const learning::MutatedLoss mutated = learning::mutated_loss(right, "loss.expected", 32);
+  CHECK(mutated.mutants.size() >= 4);
+  for (const learning::LawMutant& mutant : mutated.mutants) {
+    CAPTURE(mutant.what);
+    CHECK(residual_of(mutated.loss, mutant.subject).outcome == Outcome::refuted);
+  }
+}
+
+TEST_CASE("an expected loss without an exact one is measured by samples", "[learning]") {
+  // Of a softmax over two, the mean of a function of one normal number.
+  const std::string of_sample = "-log_softmax(stack([w @ x, 0 * z]))[0] + w @ x / 2";
+  SampleLoss loss = least_squares(of_sample, "log(2) + w @ w / 8 - (w @ w)**2 / 64");
+  loss.end = 0.01;
+  loss.states[0].start = "ones(n) / 10";
+  const Residual near = residual_of(loss, "loss.expected");
+  CHECK(near.outcome == Outcome::measured);
+  CHECK(near.error > 0);
+  CHECK(near.standard_errors < 5);
+  loss.expected[0].formula = "log(2) + w @ w / 4";
+  CHECK(residual_of(loss, "loss.expected").standard_errors > 5);
+}
+
+TEST_CASE("an expected loss reads no draws, and jumps have none", "[learning]") {
+  const auto refused = [](const SampleLoss& loss) {
+    try {
+      (void)learning::mutated_loss(loss, "loss.expected", 1);
+      (void)residuals(loss);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  CHECK(refused(least_squares("(w @ x)**2", "w @ x")) ==
+        "squares: loss expected may not depend on draw x");
+  CHECK(refused(least_squares("(w @ x)**2", "w")) ==
+        "squares: loss expected has shape (n = 3,); the loss is a number");
+  CHECK(refused(least_squares("sign(w @ x) * z * (w @ x)", "0 * w[0]"))
+            .starts_with("squares: loss expected has not the field of sgd for its gradient: "));
 }
 
 }  // namespace

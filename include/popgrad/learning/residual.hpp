@@ -7,6 +7,7 @@
 ///   Dm(x) F(x) - G(m(x))     m(S(x)) - G(m(x))     where there is a map only
 ///   c'(t) - G(c(t))          c(0) - start          of a closed form c
 ///   DI(x) F(x)                                     of an invariant I
+///   E loss(x, draws) - e(x)                        of an expectation e that is written
 ///
 /// with G times time'(t) where the rung has a time of its own.
 
@@ -26,7 +27,7 @@ struct Residual {
     measured,        ///< along the flow, in double: of approximations and of sampled fields
     not_examined,
   };
-  std::string subject;  ///< "rung.pair", "rung.pair.closed", "invariant.balance"
+  std::string subject;  ///< "rung.pair", "rung.pair.closed", "invariant.balance", "loss.expected"
   Outcome outcome = Outcome::not_examined;
   /// Of the largest of the terms that it is the difference of; where it is measured, of the largest on the way.
   double largest = 0;
@@ -55,7 +56,7 @@ struct ResidualRequest {
   double tolerance = 1e-10;  ///< of the flow along which they are measured
 };
 
-/// One for each rung of its own, each closed form next to a flow, and each invariant. Sizes and parameters: first all
+/// One for each expectation of the loss that is written, each rung of its own, each closed form next to a flow, and each invariant. Sizes and parameters: first all
 /// parameters are drawn within their ranges; where a residual is not 0 then, those that are given are taken. Cost: the
 /// expected field as a formula, 8 evaluations of it on rationals, and the same at sizes one larger. Throws InputError.
 std::vector<Residual> residuals(const SampleLoss& loss, const Parameters& given = {},

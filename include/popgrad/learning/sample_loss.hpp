@@ -127,6 +127,9 @@ struct LossInvariant {
   std::string of = "flow";
 };
 
+/// That stand for a law where nothing exact does, if no number is given.
+inline constexpr long usual_samples = 100'000;
+
 struct SampleLoss {
   std::string name;   ///< of the model
   std::string paper;  ///< authors, title, arXiv id
@@ -140,6 +143,9 @@ struct SampleLoss {
   std::vector<LossState> states = {};
   /// Steps, of which `loss` is the loss. Without these the model has only rungs of its own, the first `of` nothing.
   std::vector<NamedFormula> loss = {};
+  /// The expectation of the loss as its author has it, by formulas of states and parameters: the field is that of the first.
+  /// Empty: it is derived. Each is held to the law as a residual (residual.hpp).
+  std::vector<NamedFormula> expected = {};
   std::vector<LossObservable> observables = {};
   std::vector<LossInvariant> invariants = {};
   std::vector<LossRung> rungs = {};

@@ -41,6 +41,8 @@ struct RungInfo {
   std::string default_end;  ///< `--t1` (flows) or `--steps` (descent, random) when not given
   std::string default_step = "0.1";  ///< `--eta` of descent and random rungs when not given
   long default_batch = 32;           ///< `--batch` of random rungs when not given
+  bool averages_batches =
+      false;  ///< descent by the mean of random steps, which depends on `--batch`
 };
 
 /// Takes steps: SGD, its moments and descent.
@@ -48,10 +50,11 @@ inline bool walks(const RungInfo& info) {
   return info.kind == RungKind::random || info.kind == RungKind::descent ||
          info.kind == RungKind::moments;
 }
-/// Has a batch.
+/// Draws batches, or has the law of such runs.
 inline bool samples(const RungInfo& info) {
   return info.kind == RungKind::random || info.kind == RungKind::moments;
 }
+inline bool has_batch(const RungInfo& info) { return samples(info) || info.averages_batches; }
 
 /// Two neighbouring rungs, and the assumption that leads from the one to the other.
 struct LadderStep {
