@@ -419,13 +419,22 @@ Option Command::add_option(const std::string& names, std::vector<std::string>& t
 
 namespace {
 
-// Several words of numbers or texts by commas, as one list. The parser's own splitting drops empty parts.
+// Several words of numbers or texts by commas, as one list; a comma between backticks is one of a name. The parser's own
+// splitting drops empty parts.
 CLI::Option* add_split(CLI::App& app, const std::string& names, std::vector<std::string>& target) {
   return app.add_option_function<std::vector<std::string>>(
       names, [&target](const std::vector<std::string>& words) {
         target.clear();
         for (const std::string& word : words) {
-          for (const std::string& part : split(word, ',')) target.push_back(part);
+          bool in_name = false;
+          for (const std::string& part : split(word, ',')) {
+            if (in_name) {
+              target.back() += "," + part;
+            } else {
+              target.push_back(part);
+            }
+            if (std::count(part.begin(), part.end(), '`') % 2 != 0) in_name = !in_name;
+          }
         }
       });
 }

@@ -21,6 +21,7 @@
 #include "popgrad/judging/compare.hpp"
 #include "popgrad/judging/judge.hpp"
 #include "popgrad/rungs/rung.hpp"
+#include "popgrad/statistics/statistics.hpp"
 #include "presenting/drawing.hpp"
 #include "presenting/judgement_text.hpp"
 #include "presenting/regime_table.hpp"
@@ -40,7 +41,10 @@ RecordedLayout layout_of(const CompareOptions& options) {
     }
     layout.columns[pair.substr(0, at)] = pair.substr(at + 1);
   }
-  layout.group = options.group;
+  for (const std::string& name : options.group) {
+    const bool quoted = name.size() > 2 && name.starts_with('`') && name.ends_with('`');
+    layout.group.push_back(quoted ? name.substr(1, name.size() - 2) : name);
+  }
   layout.runs_in_columns = options.runs_in_columns;
   layout.restarts = options.restarts == "keep-last"    ? Restarts::keep_last
                     : options.restarts == "keep-first" ? Restarts::keep_first
@@ -75,6 +79,23 @@ std::vector<std::string> notes_of(const RecordedFiles& files) {
     }
   }
   return notes;
+}
+
+// Of rows most of which are equally far apart: the time after which some are left out, and how many in all.
+std::pair<double, std::size_t> rows_left_out(const std::vector<double>& times) {
+  constexpr double rounding = 1e-6;
+  std::vector<double> apart;
+  for (std::size_t k = 1; k < times.size(); ++k) apart.push_back(times[k] - times[k - 1]);
+  if (apart.empty()) return {};
+  const double usual = median(apart);
+  std::pair<double, std::size_t> left_out{};
+  for (std::size_t k = 0; k < apart.size(); ++k) {
+    const double rows = std::round(apart[k] / usual);
+    if (!(std::fabs(apart[k] - rows * usual) <= rounding * usual) || rows < 2) continue;
+    if (left_out.second == 0) left_out.first = times[k];
+    left_out.second += static_cast<std::size_t>(rows) - 1;
+  }
+  return left_out;
 }
 
 void print_lines(const std::vector<std::string>& notes) {
@@ -282,7 +303,7 @@ void require_rate_of_clock(const std::vector<RecordedRun>& recorded, const std::
   }
 }
 
-// What averages are over needs every row; of columns of samples there have to be some.
+// What averages are over needs every row, of a run that began again too; of columns of samples there have to be some.
 void require_sampled(const std::vector<RecordedRun>& recorded, const CommonOptions& options) {
   struct Asked {
     bool given;
@@ -304,8 +325,16 @@ void require_sampled(const std::vector<RecordedRun>& recorded, const CommonOptio
         const std::string& column = run.columns[c];
         if (std::find(asked.of.begin(), asked.of.end(), column) == asked.of.end()) continue;
         any = true;
+        if (!asked.over_rows) continue;
         const Gaps& gaps = run.gaps[c];
-        if (!asked.over_rows || gaps.missing == 0 || gaps.diverged) continue;
+        for (std::size_t k = 0; k < run.t.size() && gaps.missing == 0; ++k) {
+          if (!(run.t[k] <= run.last) || !std::isnan(run.values[c][k])) continue;
+          throw InputError(fmt::format(
+              "popgrad compare: {}: {} has no row at t = {:.6g}, where others have one, and means "
+              "over the steps since the row before are of other steps; judge it by itself",
+              asked.option, run.label, run.t[k]));
+        }
+        if (gaps.missing == 0 || gaps.diverged) continue;
         throw InputError(
             fmt::format("popgrad compare: {}: {} has {} rows without {}; give only rows that have "
                         "it, all of them",
@@ -466,7 +495,17 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
   }
   const RecordedLayout layout = layout_of(options);
   RecordedFiles files = read_recorded_runs(options.with, layout, columns);
-  const std::vector<std::string> notes = notes_of(files);
+  std::vector<std::string> notes = notes_of(files);
+  if (common.averaged) {
+    const auto [after, rows] = rows_left_out(files.runs.front().t);
+    if (rows > 0) {
+      notes.push_back(
+          fmt::format("{} rows may be left out, the first after t = {:.6g}; --averaged takes each "
+                      "row for the mean since the row "
+                      "before that is there",
+                      rows, after));
+    }
+  }
   std::vector<RecordedRun>& recorded = files.runs;
   Progress bar("compare " + model.name(), common.quiet);
   const Report report = [&](double done) {

@@ -16,10 +16,11 @@ namespace {
 // Columns as numbers: NaN for words and for empty fields.
 Table numbers_of(const std::string& csv) {
   Table table = parse_csv(csv, "sweep");
-  for (const Fields& fields : table.fields) {
+  table.load_all();
+  for (const auto& fields : table.fields) {
     std::vector<double>& column = table.columns.emplace_back();
     for (std::size_t row = 0; row < table.rows(); ++row) {
-      const std::string word(fields[row]);
+      const std::string word((*fields)[row]);
       char* rest = nullptr;
       const double value = std::strtod(word.c_str(), &rest);
       column.push_back(word.empty() || *rest != '\0' ? NAN : value);

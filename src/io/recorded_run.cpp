@@ -125,8 +125,8 @@ RowFormula formula_of_clock(const Table& table, const std::string& text) {
     reject(
         "popgrad compare", "--clock", text.substr(0, 60),
         fmt::format("is no formula over the columns of {} ({}): {}; e.g. --clock 'lr*step', names "
-                    "with other characters between backticks",
-                    table.file, error.what(), list_of(table.names)));
+                    "with other characters between backticks{}",
+                    table.file, error.what(), list_of(table.names), table.doubt_of_names()));
   }
 }
 
@@ -574,6 +574,7 @@ std::vector<std::pair<std::string, Table>> tables_of_runs(Table table) {
   constexpr std::string_view between = " - ";
   std::vector<std::pair<std::string, Table>> tables;
   std::map<std::string, std::size_t> places;
+  table.load_all();
   std::vector<std::size_t> shared;
   const auto add = [&](Table& to, const std::string& name, std::size_t column) {
     to.names.push_back(name);
@@ -652,25 +653,87 @@ bool has_any(const Table& table, const RecordedLayout& layout,
   });
 }
 
-// Runs that have the numbers of another one are no evidence of their own.
-void leave_out_copies(RecordedFiles& files) {
-  std::vector<RecordedRun> kept;
-  const auto equal = [](const std::vector<double>& a, const std::vector<double>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
-      return x == y || (std::isnan(x) && std::isnan(y));
+// Whether two runs have the same numbers wherever both have some, at times that distinguish runs.
+bool is_copy(const RecordedRun& a, const RecordedRun& b) {
+  constexpr std::size_t enough = 3;  // different numbers after the start, which runs share
+  const auto equal = [](const std::vector<double>& x, const std::vector<double>& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](double p, double q) {
+      return p == q || (std::isnan(p) && std::isnan(q));
     });
   };
+  if (a.t == b.t &&
+      std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end(), equal)) {
+    return true;
+  }
+  std::set<double> shared;
+  for (std::size_t i = 0, k = 0; i < a.t.size() && k < b.t.size();) {
+    if (!same_time(a.t[i], b.t[k])) {
+      ++(a.t[i] < b.t[k] ? i : k);
+      continue;
+    }
+    for (std::size_t c = 0; c < a.values.size(); ++c) {
+      const double x = a.values[c][i], y = b.values[c][k];
+      if (std::isnan(x) || std::isnan(y)) continue;
+      if (x != y) return false;
+      if (a.t[i] > 0) shared.insert(x);
+    }
+    ++i;
+    ++k;
+  }
+  return shared.size() >= enough;
+}
+
+// Rows and numbers that `from` has and `to` has not; whether there are any.
+bool add_rows(RecordedRun& to, const RecordedRun& from) {
+  RecordedRun both = to;
+  bool added = false;
+  both.t.clear();
+  for (auto& values : both.values) values.clear();
+  for (std::size_t i = 0, k = 0; i < to.t.size() || k < from.t.size();) {
+    const bool same = i < to.t.size() && k < from.t.size() && same_time(to.t[i], from.t[k]);
+    const bool old = k == from.t.size() || (i < to.t.size() && (same || to.t[i] < from.t[k]));
+    both.t.push_back(old ? to.t[i] : from.t[k]);
+    for (std::size_t c = 0; c < both.values.size(); ++c) {
+      double x = old ? to.values[c][i] : missing;
+      if (std::isnan(x) && (same || !old) && !std::isnan(from.values[c][k])) {
+        x = from.values[c][k];
+        added = true;
+      }
+      both.values[c].push_back(x);
+    }
+    if (same || !old) ++k;
+    if (old) ++i;
+  }
+  if (!added) return false;
+  for (std::size_t c = 0; c < both.gaps.size(); ++c) {
+    const std::optional<double> ends = from.gaps[c].diverged;
+    const std::optional<double> ended = to.gaps[c].diverged;
+    both.gaps[c] = gaps_of(both.values[c], both.t);
+    if (ends || ended) both.gaps[c].diverged = ends ? ends : ended;
+  }
+  both.last = std::max(to.last, from.last);
+  both.rates.insert(both.rates.end(), from.rates.begin(), from.rates.end());
+  to = std::move(both);
+  return true;
+}
+
+// Runs that have the numbers of another one are no evidence of their own.
+void join_copies(RecordedFiles& files) {
+  std::vector<RecordedRun> kept;
   for (RecordedRun& run : files.runs) {
-    const auto same = std::find_if(kept.begin(), kept.end(), [&](const RecordedRun& other) {
-      return run.t == other.t && std::equal(run.values.begin(), run.values.end(),
-                                            other.values.begin(), other.values.end(), equal);
-    });
+    const auto same = std::find_if(kept.begin(), kept.end(),
+                                   [&](const RecordedRun& other) { return is_copy(run, other); });
     if (same == kept.end()) {
       kept.push_back(std::move(run));
-    } else {
-      files.notes.push_back(
-          fmt::format("{}: has the same numbers as {} and is left out", run.label, same->label));
+      continue;
     }
+    files.notes.push_back(
+        add_rows(*same, run)
+            ? fmt::format("{}: has the same numbers as {} at all times that both have, and counts "
+                          "as rows of it",
+                          run.label, same->label)
+            : fmt::format("{}: has the same numbers as {} and is left out", run.label,
+                          same->label));
   }
   files.runs = std::move(kept);
 }
@@ -698,10 +761,11 @@ RecordedFiles read_recorded_runs(const std::vector<std::string>& files, Recorded
       }
     }
     if (layout.columns.size() < 2) {
-      throw InputError(fmt::format(
-          "popgrad compare: no column of {} has the name of an observable ({}); say "
-          "which is which, e.g. --map {}=COLUMN; it has {}",
-          table.file, fmt::join(observables, ", "), observables.front(), list_of(table.names)));
+      throw InputError(
+          fmt::format("popgrad compare: no column of {} has the name of an observable ({}); say "
+                      "which is which, e.g. --map {}=COLUMN; it has {}{}",
+                      table.file, fmt::join(observables, ", "), observables.front(),
+                      list_of(table.names), table.doubt_of_names()));
     }
     for (RecordedRun& one : runs_of(table, layout, run)) made.runs.push_back(std::move(one));
     made.notes.insert(made.notes.end(), table.notes.begin(), table.notes.end());
@@ -721,7 +785,7 @@ RecordedFiles read_recorded_runs(const std::vector<std::string>& files, Recorded
         "{}: --runs-in-columns: no column RUN - METRIC has a METRIC that --map names, or numbers",
         fmt::join(files, ", ")));
   }
-  leave_out_copies(made);
+  join_copies(made);
   spread_over(made.runs);
   return made;
 }

@@ -33,7 +33,7 @@ struct RecordedFiles {
 
 /// Every run of every file that read_table takes, in order; all on the union of their times, NaN
 /// where a run has none. Numbers that end in nan, inf or a gap longer than any before have diverged. Runs with
-/// the same numbers are read once. `observables` are those that a rung has. Throws InputError naming file,
+/// the same numbers wherever both have some count as one, with the rows of both. `observables` are those that a rung has. Throws InputError naming file,
 /// line and column.
 RecordedFiles read_recorded_runs(const std::vector<std::string>& files, RecordedLayout layout,
                                  const std::vector<std::string>& observables);

@@ -5,8 +5,10 @@
 #include <zlib.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -18,6 +20,7 @@
 #include "io/input_files.hpp"
 #include "io/npz.hpp"
 #include "popgrad/base/error.hpp"
+#include "popgrad/base/memory.hpp"
 
 namespace popgrad {
 namespace {
@@ -109,48 +112,63 @@ char separator_of(std::string_view text, std::string_view file) {
   return fitting.empty() ? ',' : fitting.front();
 }
 
-struct CsvReader {
-  Table table;
-  std::vector<std::string> row;
-  std::size_t line = 0;      // of the row
-  std::size_t repeated = 0;  // line of the first header that stands among the rows
-  std::size_t repeats = 0;
-  std::string failure;
-
-  void fail(const std::string& reason) {
-    if (failure.empty()) failure = fmt::format("{}: line {}: {}", table.file, line, reason);
+// Each field with the line in which its row begins, and each such line at the end of the row, until `on_row` returns
+// false. The line of a row whose last field is in quotes that are not closed.
+template <class OnField, class OnRow>
+std::optional<std::size_t> scan_csv(std::string_view text, char separator, const OnField& on_field,
+                                    const OnRow& on_row) {
+  struct Scan {
+    const OnField& on_field;
+    const OnRow& on_row;
+    std::size_t line = 0;
+    bool more = true;
+  };
+  Scan scan{on_field, on_row};
+  csv_parser parser;
+  if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) throw std::bad_alloc();
+  csv_set_delim(&parser, static_cast<unsigned char>(separator));
+  const auto field = [](void* bytes, std::size_t size, void* self) {
+    const auto* const of = static_cast<Scan*>(self);
+    if (of->more) of->on_field(std::string_view(static_cast<const char*>(bytes), size), of->line);
+  };
+  const auto row = [](int /*terminator*/, void* self) {
+    auto* const of = static_cast<Scan*>(self);
+    of->more = of->more && of->on_row(of->line);
+    of->line = 0;
+  };
+  bool complete = true;
+  for (std::size_t line = 1; complete && scan.more && !text.empty(); ++line) {
+    const std::string_view part = next_line(text);
+    // A quoted field may go on over several lines.
+    if (scan.line == 0 && !is_blank(part)) scan.line = line;
+    complete = csv_parse(&parser, part.data(), part.size(), field, row, &scan) == part.size();
   }
+  complete = complete && csv_fini(&parser, field, row, &scan) == 0;
+  csv_free(&parser);
+  return complete || !scan.more ? std::nullopt : std::optional(scan.line);
+}
 
-  void on_header() {
-    const auto is_number = [](const std::string& name) {
-      return !name.empty() && number_of(name).has_value();
-    };
-    if (std::all_of(row.begin(), row.end(), is_number)) {
-      fail(
-          fmt::format("has numbers ({}{}) where the names of the columns should be; begin the "
-                      "file with a line of names, such as step,loss",
-                      row.front().substr(0, 20), row.size() > 1 ? ", ..." : ""));
-    }
-    table.names = std::move(row);
-    table.fields.resize(table.names.size());
-  }
-
-  void on_row() {
-    if (!failure.empty()) return;
-    if (table.fields.empty()) {
-      on_header();
-    } else if (row.size() != table.names.size()) {
-      fail(fmt::format("has {} fields, and the header {}", row.size(), table.names.size()));
-    } else if (row == table.names) {
-      if (repeats++ == 0) repeated = line;
-    } else {
-      for (std::size_t c = 0; c < row.size(); ++c) table.fields[c].add(row[c]);
-      table.lines.push_back(line);
-    }
-    row.clear();
-    line = 0;
-  }
-};
+std::vector<Fields> columns_of_csv(std::string_view text, char separator,
+                                   const std::vector<std::size_t>& lines, std::size_t names,
+                                   const std::vector<std::size_t>& asked) {
+  std::vector<Fields> made(asked.size());
+  std::vector<Fields*> wanted(names, nullptr);
+  for (std::size_t k = 0; k < asked.size(); ++k) wanted[asked[k]] = &made[k];
+  std::size_t row = 0, column = 0;
+  const auto is_row = [&](std::size_t line) { return row < lines.size() && lines[row] == line; };
+  scan_csv(
+      text, separator,
+      [&](std::string_view field, std::size_t line) {
+        if (is_row(line) && wanted[column] != nullptr) wanted[column]->add(row, field);
+        ++column;
+      },
+      [&](std::size_t line) {
+        if (is_row(line)) ++row;
+        column = 0;
+        return true;
+      });
+  return made;
+}
 
 // ---- JSON -----------------------------------------------------------------------------------
 
@@ -183,31 +201,20 @@ std::string with_constants_quoted(std::string_view row) {
   return made;
 }
 
+bool is_document(std::string_view text) {
+  std::string_view first = text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  return first.starts_with('[') || (first.starts_with('{') && is_blank(next_line(first).substr(1)));
+}
+
 // An object a line, as long as the first line holds one; otherwise one document with an array of objects,
 // which Hugging Face's trainer_state.json has as log_history.
-Table parse_json(std::string_view text, const std::string& file) {
-  std::string_view first = text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  const bool document =
-      first.starts_with('[') || (first.starts_with('{') && is_blank(next_line(first).substr(1)));
-  Table table;
-  table.file = file;
-  std::unordered_map<std::string, std::size_t> places;
-  const auto add = [&](const Json& object, std::size_t line) {
-    for (const auto& [name, value] : object.items()) {
-      const auto [at, fresh] = places.try_emplace(name, table.names.size());
-      if (fresh) {
-        table.names.push_back(name);
-        table.fields.emplace_back();
-      }
-      if (value.is_null()) continue;
-      Fields& fields = table.fields[at->second];
-      fields.fill(table.lines.size());
-      // Numbers are texts here.
-      fields.add(value.is_string() ? value.get_ref<const std::string&>() : value.dump());
-    }
-    table.lines.push_back(line);
-  };
-  if (document) {
+template <class OnRow>
+void for_each_json_row(std::string_view text, const std::string& file, const OnRow& on_row) {
+  if (is_document(text)) {
+    constexpr double bytes_of_tree = 16;  // a byte of text
+    require_memory(bytes_of_tree * static_cast<double>(text.size()),
+                   fmt::format("the JSON document of {}", file),
+                   "write an object a line, or give a smaller file");
     Json rows = parse_json_keeping_digits(with_constants_quoted(text), file);
     if (rows.is_object() && rows.contains("log_history")) rows = Json(rows["log_history"]);
     const auto is_row = [](const Json& row) { return row.is_object(); };
@@ -216,9 +223,10 @@ Table parse_json(std::string_view text, const std::string& file) {
           "{}: must be an array of objects, an object with one as log_history, or JSON lines",
           file));
     }
-    for (const Json& row : rows) add(row, 0);
+    for (const Json& row : rows) on_row(row, 0);
+    return;
   }
-  for (std::size_t line = 1; !document && !text.empty(); ++line) {
+  for (std::size_t line = 1; !text.empty(); ++line) {
     const std::string_view row = next_line(text);
     if (is_blank(row)) continue;
     const Json object = parse_json_keeping_digits(with_constants_quoted(row),
@@ -226,9 +234,31 @@ Table parse_json(std::string_view text, const std::string& file) {
     if (!object.is_object()) {
       throw InputError(fmt::format("{}: line {}: must be one JSON object", file, line));
     }
-    add(object, line);
+    on_row(object, line);
   }
-  for (Fields& fields : table.fields) fields.fill(table.lines.size());
+}
+
+Table parse_json(std::string_view text, const std::string& file) {
+  Table table;
+  table.file = file;
+  std::vector<std::shared_ptr<Fields>> fields;
+  std::unordered_map<std::string, std::size_t> places;
+  for_each_json_row(text, file, [&](const Json& object, std::size_t line) {
+    for (const auto& [name, value] : object.items()) {
+      const auto [at, fresh] = places.try_emplace(name, table.names.size());
+      if (fresh) {
+        table.names.push_back(name);
+        fields.push_back(std::make_shared<Fields>());
+      }
+      if (value.is_null()) continue;
+      // Numbers are texts here.
+      fields[at->second]->add(table.lines.size(), value.is_string()
+                                                      ? value.get_ref<const std::string&>()
+                                                      : value.dump());
+    }
+    table.lines.push_back(line);
+  });
+  table.fields.assign(fields.begin(), fields.end());
   return table;
 }
 
@@ -236,6 +266,13 @@ Table parse_json(std::string_view text, const std::string& file) {
 
 std::string unpacked(std::string packed, const std::string& file) {
   constexpr std::size_t most = std::size_t{1} << 30;
+  // The size of what was packed, modulo 2^32, is at the end.
+  std::uint32_t size = 0;
+  for (std::size_t k = 1; k <= sizeof(size) && k <= packed.size(); ++k) {
+    size = size << 8U | static_cast<unsigned char>(packed[packed.size() - k]);
+  }
+  require_memory(static_cast<double>(size), fmt::format("the unpacked bytes of {}", file),
+                 "give a smaller file");
   std::string text;
   z_stream stream{};
   if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) throw std::bad_alloc();  // 16: of gzip
@@ -307,6 +344,15 @@ std::string Table::place(std::size_t row) const {
                                            : fmt::format("line {}", lines[row]);
 }
 
+std::string Table::doubt_of_names() const {
+  const auto number = std::find_if(names.begin(), names.end(), [](const std::string& name) {
+    return !name.empty() && number_of(name).has_value();
+  });
+  if (fields.empty() || number == names.end()) return {};
+  return fmt::format("; '{}' is no name: does the file begin without a line of names?",
+                     number->substr(0, 20));
+}
+
 std::size_t Table::index(std::string_view name, std::string_view advice) const {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
@@ -315,7 +361,8 @@ std::size_t Table::index(std::string_view name, std::string_view advice) const {
     }
     std::string hint = suggestion(name, names);
     if (hint.empty() && !advice.empty()) hint = fmt::format("; {}", advice);
-    reject(file, "column", name, fmt::format("is not there{}; it has {}", hint, list_of(names)));
+    reject(file, "column", name,
+           fmt::format("is not there{}; it has {}{}", hint, list_of(names), doubt_of_names()));
   }
   if (std::find(found + 1, names.end(), name) != names.end()) {
     reject(file, "column", name, "is there twice; give the two columns names of their own");
@@ -323,12 +370,36 @@ std::size_t Table::index(std::string_view name, std::string_view advice) const {
   return static_cast<std::size_t>(found - names.begin());
 }
 
+void Table::load(const std::vector<std::size_t>& asked) {
+  if (!reread) return;
+  std::vector<std::size_t> further = asked;
+  std::sort(further.begin(), further.end());
+  further.erase(std::unique(further.begin(), further.end()), further.end());
+  std::erase_if(further, [&](std::size_t c) { return fields[c] != nullptr; });
+  if (further.empty()) return;
+  constexpr double bytes_of_field =
+      2 * sizeof(std::size_t) + sizeof(double);  // some digits, an end, the number
+  require_memory(bytes_of_field * static_cast<double>(further.size()) * static_cast<double>(rows()),
+                 fmt::format("{} columns of {}", further.size(), file), "name fewer columns");
+  std::vector<Fields> read = reread(further);
+  for (std::size_t k = 0; k < further.size(); ++k) {
+    fields[further[k]] = std::make_shared<const Fields>(std::move(read[k]));
+  }
+}
+
+void Table::load_all() {
+  std::vector<std::size_t> all(names.size());
+  std::iota(all.begin(), all.end(), 0);
+  load(all);
+}
+
 std::vector<std::vector<double>> Table::numbers(const std::vector<std::size_t>& asked) {
+  load(asked);
   std::vector<std::vector<double>> made;
   std::string with_point, with_comma, with_either;  // the first of each
   std::string columns_with_comma;
   const auto where = [&](std::size_t row, std::size_t c) {
-    return fmt::format("'{}' ({}, column '{}')", fields[c][row].substr(0, 40), place(row),
+    return fmt::format("'{}' ({}, column '{}')", (*fields[c])[row].substr(0, 40), place(row),
                        names[c].substr(0, 40));
   };
   for (const std::size_t c : asked) {
@@ -339,7 +410,7 @@ std::vector<std::vector<double>> Table::numbers(const std::vector<std::size_t>& 
     std::vector<double>& column = made.emplace_back();
     bool commas = false;
     for (std::size_t row = 0; row < rows(); ++row) {
-      const std::string_view field = fields[c][row];
+      const std::string_view field = (*fields[c])[row];
       std::optional<double> number = number_of(field);
       if (number && with_point.empty() && field.find('.') != std::string_view::npos) {
         with_point = where(row, c);
@@ -381,7 +452,8 @@ std::vector<std::vector<double>> Table::numbers(const std::vector<std::size_t>& 
   return made;
 }
 
-std::vector<std::string> Table::labels(std::size_t column) const {
+std::vector<std::string> Table::labels(std::size_t column) {
+  load({column});
   std::vector<std::string> texts;
   if (fields.empty()) {
     if (const auto digits = whole.find(names[column]); digits != whole.end()) return digits->second;
@@ -391,7 +463,7 @@ std::vector<std::string> Table::labels(std::size_t column) const {
     return texts;
   }
   for (std::size_t row = 0; row < rows(); ++row) {
-    const std::string_view text = fields[column][row];
+    const std::string_view text = (*fields[column])[row];
     const std::optional<double> number = number_of(text);
     texts.emplace_back(number && !std::isfinite(*number) ? std::string_view() : text);
     if (number && std::fabs(*number) < largest_whole) texts.back() = label_text(*number);
@@ -399,40 +471,67 @@ std::vector<std::string> Table::labels(std::size_t column) const {
   return texts;
 }
 
-Table parse_csv(std::string_view text, std::string_view file) {
-  text = without_byte_order_mark(text);
-  CsvReader reader;
-  reader.table.file = file;
+Table parse_csv(std::string given, std::string_view file) {
+  const auto kept = std::make_shared<const std::string>(std::move(given));
+  const std::string_view text = without_byte_order_mark(*kept);
+  Table table;
+  table.file = file;
+  std::vector<std::string>& names = table.names;
   const char separator = separator_of(text, file);
-  csv_parser parser;
-  if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) throw std::bad_alloc();
-  csv_set_delim(&parser, static_cast<unsigned char>(separator));
-  const auto field = [](void* bytes, std::size_t size, void* self) {
-    static_cast<CsvReader*>(self)->row.emplace_back(static_cast<const char*>(bytes), size);
+  std::size_t count = 0;  // of the fields of a row
+  bool is_header = true;  // whether they are those of the header so far
+  bool has_header = false;
+  std::size_t repeated = 0, repeats = 0;  // line of the first header that stands among the rows
+  std::string failure;
+  const auto fail = [&](std::size_t line, const std::string& reason) {
+    failure = fmt::format("{}: line {}: {}", table.file, line, reason);
   };
-  const auto row = [](int /*terminator*/, void* self) { static_cast<CsvReader*>(self)->on_row(); };
-  bool complete = true;
-  for (std::size_t line = 1; complete && reader.failure.empty() && !text.empty(); ++line) {
-    const std::string_view part = next_line(text);
-    // A quoted field may go on over several lines.
-    if (reader.line == 0 && !is_blank(part)) reader.line = line;
-    complete = csv_parse(&parser, part.data(), part.size(), field, row, &reader) == part.size();
+  const auto is_number = [](const std::string& name) {
+    return !name.empty() && number_of(name).has_value();
+  };
+  const auto on_row = [&](std::size_t line) {
+    if (!has_header) {
+      has_header = true;
+      if (std::all_of(names.begin(), names.end(), is_number)) {
+        fail(line, fmt::format("has numbers ({}{}) where the names of the columns should be; begin "
+                               "the file with a line of names, such as step,loss",
+                               names.front().substr(0, 20), names.size() > 1 ? ", ..." : ""));
+      }
+    } else if (count != names.size()) {
+      fail(line, fmt::format("has {} fields, and the header {}", count, names.size()));
+    } else if (is_header) {
+      if (repeats++ == 0) repeated = line;
+    } else {
+      table.lines.push_back(line);
+    }
+    count = 0;
+    is_header = true;
+    return failure.empty();
+  };
+  const auto on_field = [&](std::string_view field, std::size_t /*line*/) {
+    if (!has_header) names.emplace_back(field);
+    is_header = is_header && count < names.size() && field == names[count];
+    ++count;
+  };
+  if (const auto line = scan_csv(text, separator, on_field, on_row)) {
+    fail(*line, "a quoted field is not closed");
   }
-  complete = complete && csv_fini(&parser, field, row, &reader) == 0;
-  csv_free(&parser);
-  if (!complete) reader.fail("a quoted field is not closed");
-  if (!reader.failure.empty()) throw InputError(reader.failure);
-  Table& table = reader.table;
+  if (!failure.empty()) throw InputError(failure);
+  table.fields.resize(names.size());
+  table.reread = [kept, text, separator, lines = table.lines,
+                  size = names.size()](const std::vector<std::size_t>& asked) {
+    return columns_of_csv(text, separator, lines, size, asked);
+  };
   if (table.rows() == 0) throw InputError(fmt::format("{}: holds no rows of numbers", file));
   if (separator != ',') {
     table.notes.push_back(fmt::format("{}: fields are separated by {}", file, name_of(separator)));
   }
-  if (reader.repeats > 0) {
+  if (repeats > 0) {
     table.notes.push_back(
         fmt::format("{}: lines that repeat the header are left out: {}, the first is line {}", file,
-                    reader.repeats, reader.repeated));
+                    repeats, repeated));
   }
-  return std::move(reader.table);
+  return table;
 }
 
 Table read_table(const std::filesystem::path& path) {
@@ -461,7 +560,7 @@ Table read_table(const std::filesystem::path& path) {
     const bool json =
         suffix == ".jsonl" || suffix == ".ndjson" ||
         (begin != std::string_view::npos && (content[begin] == '{' || content[begin] == '['));
-    table = json ? parse_json(content, file) : parse_csv(content, file);
+    table = json ? parse_json(content, file) : parse_csv(std::move(text), file);
   }
   if (table.rows() == 0) throw InputError(fmt::format("{}: holds no rows", file));
   return table;

@@ -101,7 +101,7 @@ class WholeRuns {
   /// Runs in place of an ensemble, or null: then `why_not` says why there are none.
   [[nodiscard]] const PredictedRuns* predicted_runs() const { return predicted_.get(); }
   [[nodiscard]] const std::string& why_not() const { return why_not_; }
-  [[nodiscard]] double recorded_runs() const { return static_cast<double>(recorded_.cols()); }
+  [[nodiscard]] double recorded_runs() const { return static_cast<double>(runs_.size()); }
   /// `centre`: the trajectory of a rung without noise, or null. `of_prediction`: the ensemble is of the
   /// predicted law.
   [[nodiscard]] WholeRunTests tests(const std::vector<Trajectory<double>>& ensemble,

@@ -199,6 +199,23 @@ TEST_CASE(
   const Answer none = judged(loop, "--map attention_entropy=attn_ent --averaged");
   CHECK(none.status == 2);
   CHECK_THAT(none.out, Catch::Contains("--averaged is of the column batch_loss"));
+  // Rows that one of two runs has: means over the steps since the row before are of other steps.
+  const Folder temporary;
+  const std::string rows = "seed,step,batch_loss\n1,0,.7\n1,10,.6\n1,20,.5\n2,0,.7\n2,20,.4\n";
+  const Answer sparse = run_popgrad(
+      "compare joma sgd -q --eta 0.1 --batch 8 --group seed --averaged --clock '0.1*step' "
+      "--instance " +
+      folder + "joma.json --with " + temporary.file("rows.csv", rows));
+  CHECK(sparse.status == 2);
+  CHECK_THAT(sparse.out,
+             Catch::Contains("rows.csv seed 2 has no row at t = 1, where others have one"));
+  const Answer irregular = run_popgrad(
+      "compare joma sgd -q --eta 0.1 --batch 8 --no-fit --averaged --clock '0.1*step' --map "
+      "batch_loss=loss --instance " +
+      folder + "joma.json --with " +
+      temporary.file("irregular.csv", "step,loss\n0,.7\n10,.7\n20,.6\n50,.5\n60,.6\n"));
+  CHECK_THAT(irregular.out, Catch::Contains("\n1 run shows ") && !Catch::Contains("0 runs"));
+  CHECK_THAT(irregular.out, Catch::Contains("2 rows may be left out, the first after t = 2;"));
 }
 
 // A log whose loss is of 200 held-out draws and smoothed, made by the walks that judge; each other meaning departs.
@@ -248,6 +265,17 @@ TEST_CASE("recorded runs: losses of held-out draws and moving averages are judge
     CAPTURE(words);
     CHECK(run_popgrad(std::string(words) + " --t1 1").status == 2);
   }
+}
+
+TEST_CASE("recorded runs: a comma between backticks is one of a name", "[cli][recorded]") {
+  const Folder folder;
+  const Answer named = run_popgrad(
+      "compare joma sgd -q --map 'batch_loss=`train/loss, mean`,attention_entropy=entropy' "
+      "--group '`run, seed`' --clock step --with " +
+      folder.file("names.csv", "\"run, seed\",step,\"train/loss, mean\",entropy\na,0,one,1\n"));
+  CHECK(named.status == 2);
+  CHECK_THAT(named.out,
+             Catch::Contains("line 2, column 'train/loss, mean': 'one' is not a number"));
 }
 
 TEST_CASE("recorded runs: formula for the clock, several files, tables and pictures",

@@ -1,5 +1,6 @@
 /// Absurd sizes of every option that memory grows with: refused with the amount, before it is taken.
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <catch2/catch.hpp>
@@ -91,6 +92,39 @@ TEST_CASE("cli: memory that nobody declared is refused by the limit as well", "[
     CHECK_THAT(answer.out, Catch::Contains("--memory"));
   }
   CHECK(command_line::run_popgrad("list --memory 4GBs").status == 2);
+}
+
+TEST_CASE("tables take the memory of their text and of the columns that are asked for",
+          "[cli][memory]") {
+  if (build::sanitized()) return;
+  constexpr std::size_t rows = 4000, names = 1000;
+  std::string header = "step", row = "0";
+  for (std::size_t k = 1; k < names; ++k) {
+    header += fmt::format(",c{}", k);
+    row += ",0";
+  }
+  std::string text = header + "\n";
+  for (std::size_t k = 0; k < rows; ++k) text += row + "\n";
+  const double before = most_memory_so_far();
+  Table table = parse_csv(std::move(text), "wide.csv");
+  CHECK(table.numbers({0, names - 1})[1].size() == rows);
+  // Each row has keys of its own.
+  std::string objects;
+  for (std::size_t k = 0; k < rows; ++k)
+    objects += fmt::format("{{\"step\": {0}, \"at/{0}\": 1}}\n", k);
+  const command_line::Folder folder;
+  Table sparse = read_table(folder.file("sparse.jsonl", objects));
+  CHECK(sparse.names.size() == rows + 1);
+  CHECK(sparse.numbers({0})[0].back() == rows - 1);
+  CHECK(most_memory_so_far() - before < 20e6);  // all fields of either: more than 30e6
+
+  // A packed file says how much it holds.
+  std::string packed("\x1F\x8B", 2);
+  packed += std::string(16, '\0') + std::string("\0\0\0\xE0", 4);
+  const command_line::Answer refused = command_line::run_popgrad(
+      "compare joma sgd --memory 1GB --clock 1 --with " + folder.file("large.csv.gz", packed));
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.out, Catch::Contains("large.csv.gz need 3.76 GB"));
 }
 
 TEST_CASE("readers are linear in the number of names", "[cli][memory]") {

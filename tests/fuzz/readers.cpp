@@ -63,6 +63,7 @@ std::string as_file(std::string_view text, const char* suffix) {
 
 // Every column that the reader lets through, as numbers and as labels.
 void read_columns(Table table) {
+  table.load_all();
   for (std::size_t c = 0; c < table.names.size(); ++c) {
     static_cast<void>(table.labels(c));
     try {
@@ -135,7 +136,8 @@ void read_array_formula(std::string_view text) {
 
 const std::map<std::string, std::function<void(std::string_view)>>& readers() {
   static const std::map<std::string, std::function<void(std::string_view)>> all{
-      {"csv", [](std::string_view text) { read_columns(parse_csv(text, "runs.csv")); }},
+      {"csv",
+       [](std::string_view text) { read_columns(parse_csv(std::string(text), "runs.csv")); }},
       {"jsonl", [](std::string_view text) { read_columns(read_table(as_file(text, ".jsonl"))); }},
       {"npz", [](std::string_view text) { read_columns(read_table(as_file(text, ".npz"))); }},
       {"events",

@@ -571,6 +571,44 @@ TEST_CASE("logs: a group that is written once a run holds for the rows below",
   CHECK(copies.runs.size() == 2);
 }
 
+TEST_CASE("logs: a run that has the numbers of another one counts as rows of it",
+          "[io][readers][logs]") {
+  const Folder folder;
+  RecordedLayout layout{.group = {"seed"}, .clock = "step"};
+  const auto with = [&](const std::string& rows) {
+    return read(folder.file("run.csv", "seed,step,loss\n" + rows), layout);
+  };
+  const std::string whole = "1,0,9\n1,10,8\n1,20,7\n1,30,6\n1,40,5\n";
+  // Stopped and begun anew with the same draws, from the start or from a state that was kept.
+  const Reading longer = with("2,0,9\n2,10,8\n2,15,7.5\n2,20,7\n2,30,6\n" + whole);
+  CHECK(check_taken(longer, "run.csv seed 1: has").t == Numbers{0, 10, 15, 20, 30, 40});
+  const Reading later = with(whole + "2,10,8\n2,20,7\n2,30,6\n2,50,4\n");
+  const RecordedRun& joined = check_taken(
+      later,
+      "run.csv seed 2: has the same numbers as run.csv seed 1 at all times that both have, and "
+      "counts as rows of it");
+  CHECK(later.runs.size() == 1);
+  CHECK(joined.t == Numbers{0, 10, 20, 30, 40, 50});
+  CHECK(joined.values[0] == Numbers{9, 8, 7, 6, 5, 4});
+  CHECK(joined.last == 50);
+  CHECK(joined.gaps[0].rows == 6);
+  // One other number, a start that all runs share, and numbers that do not distinguish runs.
+  for (const char* const other :
+       {"2,0,9\n2,10,8\n2,20,7\n2,30,6.5\n", "2,0,9\n2,5,8\n2,15,7\n", "2,0,9\n2,10,8\n2,20,7\n"}) {
+    CAPTURE(other);
+    CHECK(with(whole + other).runs.size() == 2);
+  }
+  CHECK(with("1,0,9\n1,10,0\n1,20,0\n1,30,0\n2,0,9\n2,10,0\n2,20,0\n2,40,0\n").runs.size() == 2);
+  layout.restarts = Restarts::new_run;
+  layout.group = {};
+  const Reading resumed = read(
+      folder.file("resumed.csv",
+                  rows_of({{0, 9}, {10, 8}, {20, 7}, {30, 6}, {10, 8}, {20, 7}, {30, 6}, {40, 5}})),
+      layout);
+  REQUIRE(resumed.runs.size() == 1);
+  CHECK(resumed.runs[0].values[0] == Numbers{9, 8, 7, 6, 5});
+}
+
 TEST_CASE("logs: separators, decimal commas and headers are taken as they are, or refused",
           "[io][readers][logs]") {
   const Folder folder;
@@ -604,6 +642,8 @@ TEST_CASE("logs: separators, decimal commas and headers are taken as they are, o
   // Headers: none, and one that is written again where a run goes on.
   check_refused(with("0,3\n1,2\n"),
                 {"line 1: has numbers (0, ...) where the names of the columns should be"});
+  check_refused(with("run-1,0,3.5\nrun-1,1,2.5\n"),
+                {"no column of", "'0' is no name: does the file begin without a line of names?"});
   CHECK(check_taken(with("step,loss\n0,3\n\nstep,loss\n1,2\n"), "left out: 1, the first is line 4")
             .t == Numbers{0, 1});
   // Lines are those of the file.
