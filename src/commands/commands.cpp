@@ -17,7 +17,7 @@
 #include "commands/host.hpp"
 #include "commands/interrupt.hpp"
 #include "commands/manual.hpp"
-#include "commands/memory_option.hpp"
+#include "commands/options.hpp"
 #include "commands/statement_choice.hpp"
 #include "commands/theory_word.hpp"
 #include "io/input_files.hpp"

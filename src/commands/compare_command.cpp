@@ -21,7 +21,7 @@
 #include "popgrad/judging/compare.hpp"
 #include "presenting/regime_table.hpp"
 #include "presenting/result_table.hpp"
-#include "runs/produce.hpp"
+#include "runs/run.hpp"
 
 namespace popgrad::cli {
 namespace {

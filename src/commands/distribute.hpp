@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "runs/produce.hpp"
+#include "runs/run.hpp"
 
 namespace popgrad::cli {
 

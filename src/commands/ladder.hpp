@@ -9,7 +9,7 @@
 #include "popgrad/judging/compare.hpp"
 #include "presenting/drawing.hpp"
 #include "presenting/regime_table.hpp"
-#include "runs/produce.hpp"
+#include "runs/run.hpp"
 
 namespace popgrad::cli {
 

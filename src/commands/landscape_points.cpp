@@ -16,7 +16,7 @@
 #include "io/atomic_file.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/rungs/rung.hpp"
-#include "runs/produce.hpp"
+#include "runs/run.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -78,12 +78,11 @@ int trace_path(const std::string& rung_name, const CommonOptions& common,
   if (info.kind == RungKind::random || info.kind == RungKind::descent) {
     WalkRequest request = walk_request(common, info);
     request.keep_states = true;
-    run = produce_walks({model.rung(info.name, p, common.seed)}, request, {}, report).front();
+    run = Walker{model.rung(info.name, p, common.seed)}.runs(request, report).front();
   } else {
     SolveRequest<double> request = solve_request<double>(common, info, p);
     request.keep_states = true;
-    run = produce_flow<double>(model.rung(info.name, p, common.seed), info, request, false, nullptr,
-                               report);
+    run = trajectory_of_flow(model.rung(info.name, p, common.seed), info, request, report);
   }
   if (!run.outcome.usable()) {
     report_failure(fmt::format("popgrad: training stopped at t = {:.6g}: {}", run.outcome.t_reached,

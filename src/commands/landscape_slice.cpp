@@ -17,7 +17,7 @@
 #include "popgrad/base/error.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
-#include "runs/produce.hpp"
+#include "runs/run.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -104,10 +104,9 @@ int slice_landscape(const SliceOptions& slice, const CommonOptions& common,
   const AnyRung<double> rung = model.rung(info.name, p, common.seed);
   Trajectory<double> run;
   if (info.kind == RungKind::flow) {
-    run = produce_flow<double>(rung, info, solve_request<double>(common, info, p), false, nullptr,
-                               report);
+    run = trajectory_of_flow(rung, info, solve_request<double>(common, info, p), report);
   } else {
-    run = produce_walks({rung}, walk_request(common, info), {}, report).front();
+    run = Walker{rung}.runs(walk_request(common, info), report).front();
   }
   if (!run.outcome.usable()) {
     report_failure(fmt::format("popgrad: training stopped at t = {:.6g}: {}", run.outcome.t_reached,

@@ -324,6 +324,16 @@ Parameters gather_parameters(const CommonOptions& options, const Model& model,
   return parameters;
 }
 
+void add_memory_option(Command& command) {
+  ParameterInfo declared;
+  declared.name = "memory";
+  declared.kind = "text";
+  declared.help = "most memory that may be taken, such as 500MB or 4GB";
+  declared.default_value = "80 % of what is free";
+  command.add_parameter(declared,
+                        [](const std::string& text) { set_memory_limit(bytes_from_text(text)); });
+}
+
 void add_same_results(Command& command, bool& target) {
   command.add_flag(
       "--same-results", target,

@@ -101,6 +101,9 @@ SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung
 /// Steps asked for: --steps or --t1, --save or --save-at, --eta, --batch, --runs, --jobs.
 WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung);
 
+/// --memory, which takes effect while the words are parsed.
+void add_memory_option(Command& command);
+
 /// --same-results, of commands that go on from what an earlier one kept.
 void add_same_results(Command& command, bool& target);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -13,8 +14,6 @@
 #include "commands/exit_status.hpp"
 #include "commands/host.hpp"
 #include "commands/interrupt.hpp"
-#include "commands/memory_option.hpp"
-#include "commands/moments.hpp"
 #include "commands/options.hpp"
 #include "commands/panels.hpp"
 #include "commands/progress.hpp"
@@ -43,18 +42,48 @@ struct RunOptions {
   bool same_results = false;
 };
 
-std::shared_ptr<CommonOptions> add_options(Command& command, const Invocation& call) {
-  using enum OptionGroup;
-  return add_common_options(command, call,
-                            {law, seed, clock, runs, save, save_at, solver, digits, jobs, states,
-                             events, sampled, output, quiet});
-}
-
 // What a run goes on from; an empty file: nothing.
 struct Resumed {
   std::string file;
   Versions versions;  // that made it
 };
+
+// Has it predicted means in place of runs?
+template <class T>
+bool is_predicted(const RunRecord<T>& record) {
+  return record.rung == "moments";
+}
+
+// How well deviations are known where the law of one draw is sampled.
+void report_sampling(const Trajectory<double>& run) {
+  const auto at = std::find(run.columns.begin(), run.columns.end(), "sampling");
+  if (at == run.columns.end()) return;
+  const auto column = static_cast<std::size_t>(at - run.columns.begin());
+  double largest = 0;
+  for (const std::vector<double>& row : run.rows) largest = std::max(largest, row[column]);
+  fmt::print(standard_error(),
+             "popgrad: the law of one draw is known from samples of it: standard deviations to "
+             "{:.2g} of themselves\n",
+             largest);
+}
+
+// Means and deviations that are left out, one line for each time from which on.
+void report_left_out(const Trajectory<double>& run) {
+  std::map<std::size_t, std::vector<std::string>> ends;
+  for (std::size_t c = 0; c < run.columns.size(); ++c) {
+    const auto end = std::find_if(run.rows.begin(), run.rows.end(),
+                                  [c](const auto& row) { return std::isnan(row[c]); });
+    if (end == run.rows.end()) continue;
+    ends[static_cast<std::size_t>(end - run.rows.begin())].push_back(run.columns[c]);
+  }
+  for (const auto& [k, columns] : ends) {
+    fmt::print(
+        standard_error(),
+        "popgrad: orders of the prediction differ by too much, or draws do not show a deviation, "
+        "from t = {} on; left out: {}; take an ensemble there\n",
+        to_text(run.t[k]), fmt::join(columns, " "));
+  }
+}
 
 // The worst ending of an ensemble decides the exit status.
 template <class T>
@@ -146,7 +175,10 @@ void report_runs(const RunRecord<T>& record, const CommonOptions& options, Resul
     if (record.ensemble) {
       fmt::print(standard_error(), "{}", regime_table({{record.rung, regime_times(record.runs)}}));
     }
-    if (is_predicted(record)) report_limits(record.runs.front());
+    if (is_predicted(record)) {
+      report_sampling(record.runs.front());
+      report_left_out(record.runs.front());
+    }
   }
   if (record.audit) fmt::print(standard_error(), "{}", audit_table(*record.audit));
   fmt::print(standard_error(), "popgrad: made by: {}\n", record.command);
@@ -258,20 +290,19 @@ int finish(RunRecord<T> record, const CommonOptions& options, const Invocation& 
   return is_failure(worst) ? numerical_failure : success;
 }
 
-void add_column_options(Command& command, RunOptions& options) {
-  command
-      .add_flag(
-          "--batch-loss", options.batch_loss,
-          "sgd: a column batch_loss, the mean loss of the minibatch of the next step before it, "
-          "in units of the loss")
-      .read_by("random");
-  command
-      .add_flag("--batch-accuracy", options.batch_accuracy,
-                "sgd: a column batch_accuracy, the share of right answers of that minibatch")
-      .read_by("random");
-  command.add_flag("--correlations", options.correlations,
-                   "moments: correlations over runs between all observables at all rows, in -o "
-                   "FILE.json");
+// Refuses --correlations where it does not apply, before anything is computed.
+void check_correlations(const CommonOptions& options, const RungInfo& info) {
+  const auto refuse = [&](const std::string& why) {
+    throw InputError("popgrad run: --correlations " + why);
+  };
+  if (info.kind != RungKind::moments) {
+    refuse(
+        fmt::format("has no meaning for the rung '{}'; it is predicted with moments", info.name));
+  }
+  if (!options.output.ends_with(".json")) {
+    refuse("is written only to JSON; give -o FILE.json, and --save few rows");
+  }
+  if (options.end == "inf") refuse("is between times; give --t1 a number");
 }
 
 template <class T>
@@ -279,11 +310,12 @@ RunRequest<T> request_of(const RunOptions& options, const Model& model, const Ru
                          const Parameters& parameters) {
   const CommonOptions& common = *options.common;
   RunRequest<T> request{&model, info, parameters, common.seed};
-  request.at_rest = asks_for_rest(common, info);
+  request.at_rest = info.kind == RungKind::moments && common.end == "inf";
   CommonOptions timed = common;
   if (request.at_rest) timed.end.clear();
   if (std::is_same_v<T, double> && walks(info)) {
     request.walk = walk_request(timed, info);
+    request.walk->jobs = threads_of_process(common.jobs);
     request.walk->sampled.loss = options.batch_loss;
     request.walk->sampled.accuracy = options.batch_accuracy;
   } else {
@@ -296,20 +328,6 @@ RunRequest<T> request_of(const RunOptions& options, const Model& model, const Ru
   request.events = !common.no_events;
   request.correlations = options.correlations;
   return request;
-}
-
-// The runs of a walk, by this process or by all of an mpirun; what was interrupted is gone on with by one.
-MakeWalks walks_of_processes(const RunRequest<double>& request, const Report& report) {
-  return [&](const Walker& walker, WalkRequest asked) -> std::vector<Trajectory<double>> {
-    asked.jobs = threads_of_process(asked.jobs);
-    const bool shared = process_count() > 1 && asked.runs > 1 && request.earlier.empty();
-    if (process_rank() > 0) {
-      if (shared) serve_walks(walker, asked);
-      return {};
-    }
-    return shared ? share_walks(walker, asked, report)
-                  : produce_walks(walker, asked, request.earlier, report);
-  };
 }
 
 template <class T>
@@ -333,7 +351,10 @@ int run_in(const RunOptions& options, const Model& model, const RungInfo& info,
     };
     RunResult<T>& result = record;
     if constexpr (std::is_same_v<T, double>) {
-      result = run_rung(request, walks_of_processes(request, report), report);
+      const MakeWalks make = [&](const Walker& walker, const WalkRequest& asked) {
+        return walks_of_processes(walker, asked, report);
+      };
+      result = run_rung(request, make, report);
     } else {
       result = run_rung(request, report);
     }
@@ -357,14 +378,44 @@ int execute(const Command& command, const RunOptions& options, const Invocation&
   check_output(common.output);
   if (options.correlations) check_correlations(common, info);
   const bool ensemble = info.kind == RungKind::random && common.runs.value_or(1) > 1;
-  // Without an ensemble only the first of several processes works.
-  if (process_rank() > 0 && !ensemble) return success;
+  // Without an ensemble only the first of several processes works, and only it goes on with what was interrupted.
+  if (process_rank() > 0 && (!ensemble || !resumed.file.empty())) return success;
   const Parameters parameters = gather_parameters(common, model, info.name);
   if (common.digits <= 16) {
     return run_in<double>(options, model, info, parameters, call, resumed);
   }
   const DigitsScope scope(static_cast<unsigned>(common.digits));
   return run_in<Real>(options, model, info, parameters, call, resumed);
+}
+
+// `run` with its options, whose targets are in `options`.
+Command* declare(CommandLine& app, const Invocation& call, RunOptions& options) {
+  using enum OptionGroup;
+  Command* command = app.add_subcommand("run", "one trajectory, or an ensemble for random rungs");
+  command->add_option("model", example_model(call.theories));
+  command->add_option("rung", options.rung, "rung of the model");
+  options.common = add_common_options(*command, call,
+                                      {law, seed, clock, runs, save, save_at, solver, digits, jobs,
+                                       states, events, sampled, output, quiet});
+  command
+      ->add_option("--resume", options.resume,
+                   "go on from the checkpoint of an interrupted run, with its options")
+      .kind("input file");
+  add_same_results(*command, options.same_results);
+  command
+      ->add_flag(
+          "--batch-loss", options.batch_loss,
+          "sgd: a column batch_loss, the mean loss of the minibatch of the next step before it, "
+          "in units of the loss")
+      .read_by("random");
+  command
+      ->add_flag("--batch-accuracy", options.batch_accuracy,
+                 "sgd: a column batch_accuracy, the share of right answers of that minibatch")
+      .read_by("random");
+  command->add_flag("--correlations", options.correlations,
+                    "moments: correlations over runs between all observables at all rows, in -o "
+                    "FILE.json");
+  return command;
 }
 
 // Throws InputError for what the checkpoint has the last word on.
@@ -398,14 +449,9 @@ int resume_run(const RunOptions& asked, const Invocation& again) {
       {origin.words, again.theories, again.program, again.host, again.results});
   const Invocation& call = chosen.call();
   CommandLine app{"", "popgrad"};
-  Command* command = app.add_subcommand("run", "");
   RunOptions options;
-  command->add_option("model", "");
-  options.common = add_options(*command, call);
-  command->get_option("model").required();
-  std::string model;
-  command->add_option("rung", options.rung, "").required();
-  add_column_options(*command, options);
+  Command* command = declare(app, call, options);
+  for (const char* name : {"model", "rung"}) command->get_option(name).required();
   add_memory_option(*command);
   app.parse(call.words);
   options.common->model = command->get_option("model").as<std::string>();
@@ -419,16 +465,7 @@ int resume_run(const RunOptions& asked, const Invocation& again) {
 
 Action add_run(CommandLine& app, const Invocation& call) {
   auto options = std::make_shared<RunOptions>();
-  Command* command = app.add_subcommand("run", "one trajectory, or an ensemble for random rungs");
-  command->add_option("model", example_model(call.theories));
-  command->add_option("rung", options->rung, "rung of the model");
-  options->common = add_options(*command, call);
-  command
-      ->add_option("--resume", options->resume,
-                   "go on from the checkpoint of an interrupted run, with its options")
-      .kind("input file");
-  add_same_results(*command, options->same_results);
-  add_column_options(*command, *options);
+  Command* command = declare(app, call, *options);
   command->introduce("run " + example_rung(call.theories) + " --t1 20 -o -",
                      {"--instance", "--t1", "--eta", "--runs", "--output"});
   command->footer(

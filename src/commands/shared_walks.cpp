@@ -28,8 +28,7 @@ WalkRequest block(const WalkRequest& request, std::size_t number) {
 
 Compute block_by_block(const Walker& walker, const WalkRequest& request) {
   return [&](std::size_t number, const Report& report) -> std::optional<std::string> {
-    const std::vector<Trajectory<double>> runs =
-        produce_walks(walker, block(request, number), {}, report);
+    const std::vector<Trajectory<double>> runs = walker.runs(block(request, number), report);
     for (const Trajectory<double>& run : runs) {
       if (run.outcome.ending == Ending::interrupted) return std::nullopt;
     }
@@ -37,8 +36,7 @@ Compute block_by_block(const Walker& walker, const WalkRequest& request) {
   };
 }
 
-}  // namespace
-
+// In the first process. Runs that were interrupted are as they were at their start.
 std::vector<Trajectory<double>> share_walks(const Walker& walker, const WalkRequest& request,
                                             const Report& report) {
   std::vector<std::size_t> numbers((request.runs - 1) / block_size(request) + 1);
@@ -54,15 +52,21 @@ std::vector<Trajectory<double>> share_walks(const Walker& walker, const WalkRequ
   std::vector<Trajectory<double>> runs;
   for (std::size_t k = 0; k < blocks.size(); ++k) {
     if (!whole && blocks[k].empty()) {
-      blocks[k] = produce_walks(walker, block(request, k), {}, [](double) { return true; });
+      blocks[k] = walker.runs(block(request, k), [](double) { return true; });
     }
     std::move(blocks[k].begin(), blocks[k].end(), std::back_inserter(runs));
   }
   return runs;
 }
 
-void serve_walks(const Walker& walker, const WalkRequest& request) {
+}  // namespace
+
+std::vector<Trajectory<double>> walks_of_processes(const Walker& walker, const WalkRequest& request,
+                                                   const Report& report) {
+  if (process_count() == 1 || request.runs == 1) return walker.runs(request, report);
+  if (process_rank() == 0) return share_walks(walker, request, report);
   serve(block_by_block(walker, request));
+  return {};
 }
 
 }  // namespace popgrad::cli

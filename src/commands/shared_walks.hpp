@@ -3,15 +3,13 @@
 
 #include <vector>
 
-#include "runs/produce.hpp"
+#include "runs/run.hpp"
 
 namespace popgrad::cli {
 
-/// In the first process: the runs that `walk` would make, bit by bit, with runs that were
-/// interrupted as they were at their start.
-std::vector<Trajectory<double>> share_walks(const Walker& walker, const WalkRequest& request,
-                                            const Report& report);
-/// In any other, with the same rung and request.
-void serve_walks(const Walker& walker, const WalkRequest& request);
+/// The runs that `walker` would make, bit by bit, in the first process; none in any other, each of which is to call
+/// this with the same arguments.
+std::vector<Trajectory<double>> walks_of_processes(const Walker& walker, const WalkRequest& request,
+                                                   const Report& report);
 
 }  // namespace popgrad::cli

@@ -194,7 +194,7 @@ std::optional<std::string> row_of(const RungInfo& info, const CommonOptions& cel
         const double runs = static_cast<double>(before) + fraction * request.runs;
         return report(runs / static_cast<double>(most));
       };
-      if (!found.add(produce_walks(walker, request, {}, share_done))) return std::nullopt;
+      if (!found.add(walker.runs(request, share_done))) return std::nullopt;
       const std::size_t runs = found.runs();
       if (runs == most || narrow_enough(found.successes(), runs, replication.width)) break;
     }
@@ -202,7 +202,7 @@ std::optional<std::string> row_of(const RungInfo& info, const CommonOptions& cel
     SolveRequest<double> request = solve_request<double>(cell, info, p);
     request.save_at = {request.end};
     if (watched) request.save_at = equally_spaced(0.0, request.end, times_watched);
-    if (!found.add({produce_flow<double>(walker.rung, info, request, false, nullptr, report)})) {
+    if (!found.add({trajectory_of_flow(walker.rung, info, request, report)})) {
       return std::nullopt;
     }
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "commands/sweep_grid.hpp"
-#include "runs/produce.hpp"
+#include "runs/run.hpp"
 
 namespace popgrad::cli {
 

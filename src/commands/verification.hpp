@@ -12,7 +12,7 @@
 #include "commands/instance_file.hpp"
 #include "presenting/report_part.hpp"
 #include "presenting/verdict_table.hpp"
-#include "runs/produce.hpp"
+#include "runs/run.hpp"
 
 namespace popgrad::cli {
 

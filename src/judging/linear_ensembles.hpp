@@ -10,7 +10,7 @@
 #include "judging/claimed_runs.hpp"
 #include "popgrad/fluctuations/linear_runs.hpp"
 #include "popgrad/rungs/rung_fwd.hpp"
-#include "runs/produce.hpp"
+#include "runs/run.hpp"
 
 namespace popgrad {
 

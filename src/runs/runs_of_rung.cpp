@@ -39,10 +39,10 @@ std::vector<Trajectory<double>> runs_of_walk(const Model& model, const RungInfo&
                                              const RunChoices& choices, const Report& report) {
   if (!choices.fresh_starts) {
     const Walker walker = walker_of(model, info, parameters, request.seed, request, choices);
-    if (!choices.events) return produce_walks(walker, request, {}, report);
-    std::vector<Trajectory<double>> runs = produce_watched_walks(walker, request, report);
-    find_regimes_of_walks(runs, model, info);
-    return runs;
+    if (!choices.events) return walker.runs(request, report);
+    return watched_walks(
+        model, info, walker, request,
+        [&](const Walker& own, const WalkRequest& asked) { return own.runs(asked, report); });
   }
   std::vector<Trajectory<double>> runs;
   const std::uint32_t first = request.first_run;
@@ -59,9 +59,8 @@ std::vector<Trajectory<double>> runs_of_walk(const Model& model, const RungInfo&
     } else {
       walker.rung.initial = std::move(drawn.rung.initial);
     }
-    runs.push_back(produce_walks(walker, own, {}, [&](double part) {
-                     return report((run + part) / count);
-                   }).front());
+    runs.push_back(
+        walker.runs(own, [&](double part) { return report((run + part) / count); }).front());
   }
   if (choices.events) find_regimes_of_walks(runs, model, info);
   return runs;
@@ -70,11 +69,10 @@ std::vector<Trajectory<double>> runs_of_walk(const Model& model, const RungInfo&
 Trajectory<double> run_of_flow(const Model& model, const RungInfo& info,
                                const Parameters& parameters, std::uint64_t seed,
                                SolveRequest<double> request, const Report& report) {
-  const AnyRung<double> rung = model.rung(info.name, parameters, seed);
-  observe_for_regimes(request, rung, model);
-  Trajectory<double> run = produce_flow<double>(rung, info, request, false, nullptr, report);
-  if (request.find_events) find_regimes_of_flow(run, rung, model, info, request, report);
-  return run;
+  RunRequest<double> asked{&model, info, parameters, seed};
+  asked.events = request.find_events;
+  asked.solve = std::move(request);
+  return flow_of(asked, model.rung(info.name, parameters, seed), report);
 }
 
 std::vector<std::uint64_t> steps_at(const std::vector<double>& times, double learning_rate) {

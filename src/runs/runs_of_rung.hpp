@@ -9,7 +9,7 @@
 #include "popgrad/rungs/model.hpp"
 #include "popgrad/solving/solve.hpp"
 #include "popgrad/walks/walk.hpp"
-#include "runs/produce.hpp"
+#include "runs/run.hpp"
 
 namespace popgrad {
 
