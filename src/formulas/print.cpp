@@ -23,6 +23,11 @@ Tightness tightness_of(std::string_view op) {
                                                                         : of_comparison;
 }
 
+template <std::size_t N>
+bool contains(const std::array<std::string_view, N>& all, std::string_view word) {
+  return std::find(all.begin(), all.end(), word) != all.end();
+}
+
 struct Text {
   std::string text;
   Tightness tightness = of_atom;
@@ -165,13 +170,15 @@ class NumpyPrinter : public Printer {
 
 class CppPrinter : public NumpyPrinter {
  public:
-  using NumpyPrinter::NumpyPrinter;
+  CppPrinter(const Tree& tree, std::span<const int> ranks) : NumpyPrinter(tree), ranks_(ranks) {}
 
  protected:
+  // A size is a double, and a whole number where it counts.
   Text name(const Node& n) override {
     std::string made;
     for (const char c : n.text) made += is_plain_name(std::string("a_") + c) ? c : '_';
-    return {made};
+    if (made == "pi") return {"xt::numeric_constants<double>::PI"};
+    return {counts() && rank(at_) == 0 ? fmt::format("std::size_t({})", made) : made};
   }
   // 1 / 2 is a half.
   Text number(const Node& n) override {
@@ -180,15 +187,24 @@ class CppPrinter : public NumpyPrinter {
   }
   Text string(const Node& n) override { return {"\"" + n.text + "\""}; }
   Text tuple(const Node& n) override { return {"{" + list(n.parts) + "}"}; }
-  Text entries(const Node& n) override { return tuple(n); }
+  Text entries(const Node& n) override { return {"xt::xarray<double>{" + list(n.parts) + "}"}; }
   Text binary(const Node& n) override {
     const auto of = [&](std::string_view function) {
       return Text{fmt::format("{}({}, {})", function, text(n.parts[0]), text(n.parts[1]))};
     };
     if (n.text == "**") return of("pow");
     if (n.text == "@") return of("xt::linalg::dot");
-    if (n.text == "%") return of("remainder");
-    if (n.text == "//") return {fmt::format("floor({})", chain(n, " / ").text)};
+    // Of arrays, the signs compare them as wholes.
+    if (n.text == "==") return of("xt::equal");
+    if (n.text == "!=") return of("xt::not_equal");
+    const std::string quotient =
+        fmt::format("{} / {}", within(n.parts[0], of_product), within(n.parts[1], of_sign));
+    if (n.text == "//") return {fmt::format("floor({})", quotient)};
+    // That of C++ has the sign of the first.
+    if (n.text == "%")
+      return {fmt::format("{} - {} * floor({})", within(n.parts[0], of_sum),
+                          within(n.parts[1], of_sign), quotient),
+              of_sum};
     return chain(n, " " + n.text + " ");
   }
   Text attribute(const Node& n) override {
@@ -196,7 +212,12 @@ class CppPrinter : public NumpyPrinter {
                           : NumpyPrinter::attribute(n).text};
   }
   Text subscript(const Node& n) override {
-    return {fmt::format("xt::view({}, {})", text(n.parts[0]), list(n.parts, 1))};
+    std::string all;
+    for (std::size_t k = 1; k < n.parts.size(); ++k) {
+      const std::string& index = text(n.parts[k]);
+      all += rank(n.parts[k]) > 0 ? fmt::format(", xt::keep({})", index) : ", " + index;
+    }
+    return {fmt::format("xt::view({}{})", text(n.parts[0]), all)};
   }
   Text slice(const Node& n) override {
     if (n.parts == std::vector{absent, absent, absent}) return {"xt::all()"};
@@ -209,18 +230,40 @@ class CppPrinter : public NumpyPrinter {
   }
   Text new_axis() override { return {"xt::newaxis()"}; }
   Text call(const Node& n) override {
-    static constexpr std::array shaped{std::string_view("zeros"), std::string_view("ones")};
     const bool is_shape = !n.parts.empty() && tree_.nodes[n.parts[0]].kind == Kind::tuple;
-    if (std::find(shaped.begin(), shaped.end(), n.text) != shaped.end()) {
+    const auto extents = [](const std::string& listed) {
+      return fmt::format("std::vector<std::size_t>{}", listed);
+    };
+    if (n.text == "zeros" || n.text == "ones") {
       const std::string shape = is_shape ? text(n.parts[0]) : "{" + list(n.parts) + "}";
-      return {fmt::format("xt::{}<double>({})", n.text, shape)};
+      return {fmt::format("xt::{}<double>({})", n.text, extents(shape))};
     }
-    if (n.text == "eye" || n.text == "arange")
-      return {fmt::format("xt::{}<double>({})", n.text, list(n.parts))};
-    if (n.text == "inv" || n.text == "solve" || n.text == "norm" || n.text == "trace" ||
-        n.text == "outer")
-      return {fmt::format("xt::linalg::{}({})", n.text, list(n.parts))};
-    return {n.text + "(" + list(n.parts) + ")"};
+    if (n.text == "reshape" && n.parts.size() == 2)
+      return {fmt::format("xt::reshape_view({}, {})", text(n.parts[0]), extents(text(n.parts[1])))};
+    if (n.text == "concatenate" && tree_.nodes[n.parts[0]].kind == Kind::list) {
+      const std::string axis = n.parts.size() == 2 ? text(n.parts[1]) : "0";
+      return {fmt::format("concatenate(xt::xtuple({}), {})", list(tree_.nodes[n.parts[0]].parts),
+                          axis)};
+    }
+    if (n.text == "eye" && n.parts.size() == 2)
+      return {fmt::format("xt::eye<double>({})", extents("{" + list(n.parts) + "}"))};
+    if (n.text == "diag")
+      return {fmt::format("xt::{}({})", rank(at_) == 1 ? "diagonal" : n.text, list(n.parts))};
+    static const std::map<std::string_view, std::string_view> elsewhere{
+        {"eye", "xt::eye<double>"},
+        {"arange", "xt::arange<double>"},
+        {"inv", "xt::linalg::inv"},
+        {"solve", "xt::linalg::solve"},
+        {"trace", "xt::linalg::trace"},
+        {"outer", "xt::linalg::outer"},
+        {"eigvalsh", "xt::linalg::eigvalsh"},
+        {"cholesky", "xt::linalg::cholesky"},
+        {"norm", "xt::norm_l2"},
+        {"max", "amax"},
+        {"min", "amin"}};
+    const auto found = elsewhere.find(n.text);
+    return {
+        fmt::format("{}({})", found == elsewhere.end() ? n.text : found->second, arguments_of(n))};
   }
 
  private:
@@ -239,23 +282,30 @@ class CppPrinter : public NumpyPrinter {
       if (n.parts[i] == absent) continue;
       const bool inherits = counts_[k] != 0 && n.kind != Kind::call && n.kind != Kind::subscript;
       const bool shape =
-          n.kind == Kind::call && (n.text == "zeros" || n.text == "ones" || n.text == "eye");
+          n.kind == Kind::call && (n.text == "zeros" || n.text == "ones" || n.text == "eye" ||
+                                   (i == 1 && (n.text == "reshape" || n.text == "one_hot")));
       const bool axis = n.kind == Kind::call && i >= plain && n.keywords[i - plain] == "axis";
       if (inherits || shape || axis || (n.kind == Kind::subscript && i > 0) ||
           n.kind == Kind::slice)
         counts_[n.parts[i]] = 1;
     }
   }
+  [[nodiscard]] int rank(std::size_t part) const { return part < ranks_.size() ? ranks_[part] : 0; }
+  // Reductions take a list of axes, all else one.
+  [[nodiscard]] std::string arguments_of(const Node& n) const {
+    static constexpr std::array<std::string_view, 6> reductions{"sum", "prod", "mean",
+                                                                "max", "min",  "norm"};
+    if (n.keywords != std::vector<std::string>{"axis"} || !contains(reductions, n.text) ||
+        tree_.nodes[n.parts.back()].kind == Kind::tuple)
+      return list(n.parts);
+    return fmt::format("{}, {{{}}}", text(n.parts.front()), text(n.parts.back()));
+  }
+  std::span<const int> ranks_;
   std::vector<char> counts_;
 };
 
 constexpr std::array<std::string_view, 8> known_to_latex{"exp",  "log", "sin", "cos",
                                                          "tanh", "max", "min", "arg"};
-
-template <std::size_t N>
-bool contains(const std::array<std::string_view, N>& all, std::string_view word) {
-  return std::find(all.begin(), all.end(), word) != all.end();
-}
 
 // Around these, brackets grow.
 constexpr std::array<std::string_view, 4> high{"\\frac", "\\sum", "\\begin", "\\left"};
@@ -460,6 +510,8 @@ std::string to_numpy(const Tree& tree) { return NumpyPrinter(tree).print(); }
 std::string to_latex(const Tree& tree, std::span<const int> ranks) {
   return LatexPrinter(tree, ranks).print();
 }
-std::string to_cpp(const Tree& tree) { return CppPrinter(tree).print(); }
+std::string to_cpp(const Tree& tree, std::span<const int> ranks) {
+  return CppPrinter(tree, ranks).print();
+}
 
 }  // namespace popgrad::formulas::syntax

@@ -37,7 +37,7 @@ std::string text_in(const Written& line, Notation notation) {
     case Notation::latex:
       return formulas::syntax::to_latex(line.tree, line.ranks);
     case Notation::cpp:
-      return formulas::syntax::to_cpp(line.tree);
+      return formulas::syntax::to_cpp(line.tree, line.ranks);
     case Notation::text:
     case Notation::python:
       break;

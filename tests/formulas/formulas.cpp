@@ -1,8 +1,8 @@
-// Formulas from standard input, for test_numpy.py. A line is
+// Formulas from standard input, for test_numpy.py and test_cpp.py. A line is
 //   forget                            removes all arrays
 //   real|whole NAME (3,4) VALUES      an array; one without axes that is whole is a size
 //   formula TEXT                      answered by a line, fields between tabs: ok, its shape, its numbers, the formula
-//                                     as it prints; or: no, the reason why it is refused
+//                                     as it prints, and in C++; or: no, the reason why it is refused
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -71,12 +71,14 @@ std::string answer(const std::string& text, const Arrays& arrays) {
   evaluator.require_defined();
   std::vector<Index> shape;
   for (const Dimension& d : array.shape()) shape.push_back(d.extent);
-  const std::string printed = syntax::to_numpy(written(array).tree);
+  const Written made = written(array);
+  const std::string printed = syntax::to_numpy(made.tree);
   // What is printed is the same node of the graph.
   if (elaborate(syntax::parse(printed), graph, scope) != array)
     return "no\tprints as another formula: " + printed;
-  return fmt::format("ok\t{}\t{:.17g}\t{}", fmt::join(shape, ","),
-                     fmt::join(evaluator.output(0), " "), syntax::to_numpy(tree));
+  return fmt::format("ok\t{}\t{:.17g}\t{}\t{}", fmt::join(shape, ","),
+                     fmt::join(evaluator.output(0), " "), syntax::to_numpy(tree),
+                     syntax::to_cpp(made.tree, made.ranks));
 }
 
 }  // namespace

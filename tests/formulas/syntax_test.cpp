@@ -78,7 +78,7 @@ TEST_CASE("formulas print with the brackets that they need", "[formulas]") {
       {"W1_2 + lambda_0", "W1_2 + lambda_0", "W_{1,2} + \\lambda_{0}", "W1_2 + lambda_0"},
       {"size_W + _x", "size_W + _x", "\\mathrm{size}_{W} + \\mathrm{\\_x}", "size_W + _x"},
       {"2 * 3", "2 * 3", "2 \\cdot 3", "2.0 * 3.0"},
-      {"sum(x, axis=0)", "sum(x, axis=0)", "\\operatorname{sum}_{0}(x)", "sum(x, 0)"},
+      {"sum(x, axis=0)", "sum(x, axis=0)", "\\operatorname{sum}_{0}(x)", "sum(x, {0})"},
       {"`a b` < 1", "`a b` < 1", "\\text{a b} < 1", "a_b < 1.0"},
       {"(a < b) * (c < d)", "(a < b) * (c < d)", "(a < b) \\odot (c < d)", "(a < b) * (c < d)"},
   };

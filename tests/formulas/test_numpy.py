@@ -220,7 +220,7 @@ def array_line(name, value):
 
 
 def answers(lines):
-    """What the program says of each formula: (shape, numbers, printed as NumPy), or the reason of a refusal."""
+    """What the program says of each formula: (shape, numbers, printed as NumPy and as C++), or the reason of a refusal."""
     done = subprocess.run([os.environ["POPGRAD_FORMULAS"]], input="\n".join(lines) + "\n", capture_output=True,
                           text=True, check=True)
     made = []
@@ -230,7 +230,7 @@ def answers(lines):
             made.append(fields[1])
         else:
             shape = tuple(int(x) for x in fields[1].split(",") if x)
-            made.append((shape, numpy.array([float(x) for x in fields[2].split()]).reshape(shape), fields[3]))
+            made.append((shape, numpy.array([float(x) for x in fields[2].split()]).reshape(shape), fields[3], fields[4]))
     return made
 
 
@@ -240,7 +240,7 @@ def difference(drawn, answer):
         if drawn.value is None or any(reason in answer for reason in departures):
             return ""
         return f"NumPy has {drawn.value.tolist()}, the program refuses: {answer}"
-    shape, value, _ = answer
+    shape, value, *_ = answer
     if drawn.value is None:
         lenient = any(reason in drawn.why for reason in leniences)
         return "" if lenient or not numpy.all(numpy.isfinite(value)) else f"NumPy refuses ({drawn.why}), the program has {value.tolist()}"

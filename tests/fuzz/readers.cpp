@@ -124,7 +124,7 @@ void read_array_formula(std::string_view text) {
   const Array array = elaborate(syntax::parse(text), graph, scope);
   const Written formula = written(array);
   static_cast<void>(syntax::to_latex(formula.tree, formula.ranks));
-  static_cast<void>(syntax::to_cpp(formula.tree));
+  static_cast<void>(syntax::to_cpp(formula.tree, formula.ranks));
   const std::string printed = syntax::to_numpy(formula.tree);
   const Array again = elaborate(syntax::parse(printed), graph, scope);
   // By its text: a slice may be as long in two ways, as with d = n + 1 in u[:n] and u[:d - 1].
