@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "formulas/evaluator.hpp"
@@ -34,6 +35,40 @@ void run_entrywise(const Instruction<T>& s) {
   });
 }
 
+/// Entries that have no value, or are made of such, are marked; `where` reads those that it takes.
+template <class Value, std::size_t arity>
+void run_where_defined(const Instruction<Rational>& s) {
+  constexpr bool selects = arity == 3;
+  const Value value{};
+  Undefined& undefined = *s.undefined;
+  for_each_line(s.loops, [&](const auto& at, const Loop& loop) {
+    for (Index i = 0; i < loop.extent; ++i) {
+      std::array<const Rational*, arity> x;
+      std::size_t reason = 0;
+      for (std::size_t k = 0; k < arity; ++k) {
+        const Index place = at[k + 1] + i * loop.stride[k + 1];
+        x[k] = s.in[k] + place;
+        if (reason == 0 && (!selects || k == 0 || (*x[0] == 0) == (k == 2)))
+          reason = undefined.entries[static_cast<std::size_t>(s.in_places[k] + place)];
+      }
+      const Index place = at[0] + i * loop.stride[0];
+      if (reason == 0) {
+        try {
+          s.out[place] =
+              std::apply([&](const auto*... entry) { return Rational(value(*entry...)); }, x);
+        } catch (const InputError& error) {
+          undefined.reasons.emplace_back(error.what());
+          reason = undefined.reasons.size();
+        }
+      }
+      undefined.entries[static_cast<std::size_t>(s.out_place + place)] = reason;
+    }
+  });
+}
+
+/// A kernel of lines or of whole arrays: what is made of entries without a value has none.
+void run_and_mark(const Instruction<Rational>& s);
+
 // Reductions and scans.
 template <class T, class Value>
 void run_over_lines(const Instruction<T>& s) {
@@ -61,6 +96,8 @@ Kernel<T> kernel_of(const Entry<kind, arity, Value, Pull>& entry) {
     if constexpr (std::is_same_v<T, double>) {
       const Part function = function_kernel(entry.name);
       return {nullptr, nullptr, function != nullptr ? function : entrywise_kernel<Value, arity>()};
+    } else if constexpr (std::is_same_v<T, Rational>) {
+      return {run_where_defined<Value, arity>, nullptr};
     } else {
       return {run_entrywise<T, Value, arity>, nullptr};
     }
@@ -98,6 +135,7 @@ struct Evaluator<T>::Tape {
   std::map<std::size_t, Layout> copies;
   std::map<std::size_t, Stage> stages;
   double taken = 0;
+  mutable Undefined undefined;
 
   Index take_memory(Index count) {
     const auto place = static_cast<Index>(taken);
@@ -320,9 +358,12 @@ struct Evaluator<T>::Tape {
         s.scratch = memory.data() + s.scratch_place;
         for (const Index place : s.in_places) s.in.push_back(memory.data() + place);
         if constexpr (std::is_same_v<T, double>) choose_parts(s);
+        if constexpr (std::is_same_v<T, Rational>) s.undefined = &undefined;
       }
     }
+    if constexpr (std::is_same_v<T, Rational>) undefined.entries.assign(memory.size(), 0);
     run(Stage::constant);
+    require_values(Stage::constant);
     run(Stage::steady);
   }
 
@@ -336,8 +377,29 @@ struct Evaluator<T>::Tape {
     }
   }
 
+  /// Throws InputError with the reason for which an output up to this stage has no value.
+  void require_values([[maybe_unused]] Stage stage) const {
+    if constexpr (std::is_same_v<T, Rational>) {
+      for (std::size_t k = 0; k < ends.size() && !undefined.reasons.empty(); ++k) {
+        if (stages.at(ends[k]) > stage) continue;
+        const auto [place, count] = outputs[k];
+        for (Index i = place; i < place + count; ++i) {
+          const std::size_t reason = undefined.entries[static_cast<std::size_t>(i)];
+          if (reason > 0) throw InputError(undefined.reasons[reason - 1]);
+        }
+      }
+    }
+  }
+
   void run(Stage stage) const {
-    for (const Instruction<T>& s : instructions[static_cast<std::size_t>(stage)]) {
+    const auto k = static_cast<std::size_t>(stage);
+    if constexpr (std::is_same_v<T, Rational>) {
+      undefined.reasons.resize(k == 0 ? 0 : undefined.counts[k - 1]);
+      for (const Instruction<T>& s : instructions[k]) run_and_mark(s);
+      undefined.counts[k] = undefined.reasons.size();
+      return;
+    }
+    for (const Instruction<T>& s : instructions[k]) {
       if (s.part == nullptr) {
         s.run(s);
       } else if (s.step == 0) {
@@ -398,6 +460,7 @@ void Evaluator<T>::prepare() {
 template <class T>
 void Evaluator<T>::run() {
   tape_->run(Stage::changing);
+  tape_->require_values(Stage::changing);
 }
 template <class T>
 std::span<const T> Evaluator<T>::output(std::size_t k) const {

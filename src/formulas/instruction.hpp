@@ -2,6 +2,9 @@
 /// One instruction of an evaluator, and the kernels of whole arrays.
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
 #include <vector>
 
 #include "formulas/scalar_functions.hpp"
@@ -10,6 +13,13 @@
 #include "scalars/linear_algebra.hpp"
 
 namespace popgrad::formulas {
+
+/// Entries of memory of rationals that have no value, such as 1/0: `where` may leave them out, and an output must not.
+struct Undefined {
+  std::vector<std::size_t> entries;  ///< 0, or the number of the reason, from 1 on
+  std::vector<std::string> reasons;
+  std::array<std::size_t, 3> counts{};  ///< of reasons, after each stage
+};
 
 template <class T>
 struct Instruction {
@@ -28,6 +38,7 @@ struct Instruction {
   std::vector<Loop> sum;  ///< of a product of arrays
   std::vector<const GraphNode*> arguments;
   T* scratch = nullptr;
+  Undefined* undefined = nullptr;  ///< of rationals only
   // Places in memory before it is taken.
   Index out_place = 0, scratch_place = 0;
   std::vector<Index> in_places;

@@ -113,6 +113,22 @@ TEST_CASE("what is wrong in a formula is said with its place", "[formulas]") {
   CHECK(refusal("1/0").find("0") != std::string::npos);
 }
 
+TEST_CASE("on rationals `where` takes one branch, and what has no value in the other is left",
+          "[formulas]") {
+  CHECK(values("where(c == 1, x, x / (c - 1))") == Values{1, 2, 3});
+  CHECK(values("where(x == 2, 0, 2 / (x - 2))") == Values{-2, 0, 2});
+  CHECK(values("where(x == 2, 0, (2 / (x - 2))[::-1] + 1)") == Values{3, 0, -1});
+  // Through sums, products and whole arrays.
+  CHECK(values("where(c == 1, 5, sum(x / (c - 1)) * (x @ (x / (x - 2))))") == Values{5});
+  CHECK(values("where(x == 2, 7, sum(B / (x[:, None] - 2) * 0, axis=1))") == Values{0, 7, 0});
+  CHECK(values("where(c == 1, 5, sum(solve(B * 0, x)) + concatenate([x, x / 0 ** c])[0])") ==
+        Values{5});
+  CHECK_THROWS_WITH(values("where(x == 2, 2 / (x - 2), 0)"),
+                    "2 / 0 is not defined; formulas must not divide by 0");
+  CHECK_THROWS_WITH(values("cumsum(where(x == 1, 1 / (x - 1), 0))[2]"), Catch::Contains("1 / 0"));
+  CHECK_THROWS_WITH(values("sum(B @ (x / (x - 2)))"), Catch::Contains("2 / 0"));
+}
+
 TEST_CASE("what has no value is named when it is computed", "[formulas]") {
   Graph graph;
   CHECK_THROWS_WITH(Evaluator<Rational>({array_of(graph, "exp(c)")}),
