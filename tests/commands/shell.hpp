@@ -1,5 +1,5 @@
 #pragma once
-/// The real binary, as a shell runs it.
+/// Commands as a shell runs them.
 
 #include <sys/wait.h>
 
@@ -56,9 +56,9 @@ inline Answer shell(const std::string& line) {
   return answer;
 }
 
-inline Answer run_popgrad(const std::string& words) {
-  return shell(places::popgrad() + " " + words + " 2>&1");
-}
+/// The command in this process, which saves the start of the program, half of the time of most; what a shell
+/// would not only separate into words is left to one. Streams, signals and memory of the program itself: shell().
+Answer run_popgrad(const std::string& words);
 
 inline std::string content(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

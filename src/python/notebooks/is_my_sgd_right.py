@@ -54,8 +54,9 @@ wrong = popgrad.Watch("joma", instance, eta=0.1, batch=8,
 train(wrong, 0.105, seed=1)
 step, comparison = wrong.departure
 print(f"called back at step {step} of 600, after {wrong.looks} looks: {comparison.verdict}")
-print(wrong.verdict())
-for fit in wrong.verdict().fits:
+verdict = wrong.verdict()
+print(verdict)
+for fit in verdict.fits:
     print(f"  {fit['setting']} {fit['value']:.6g} in place of {fit['assumed']:g}: "
           f"{'explains the run' if fit['explains'] else fit['why_not'] or 'does not explain it'}")
 assert told == [step]
