@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "commands/shell.hpp"
 #include "places.hpp"
@@ -409,6 +410,42 @@ TEST_CASE("recorded runs: what is missing is said, a run that diverges departs",
   CHECK(decayed.status == 2);
   CHECK_THAT(decayed.out, Catch::Contains("is 0.05 a step at t = "));
   CHECK(judged(changed(half), "--clock 0.2*step").status != 1);
+}
+
+TEST_CASE("recorded runs: incomplete logs are judged with the rows that they have",
+          "[cli][recorded][incomplete]") {
+  const Folder folder;
+  const std::string data = places::sources() + "/tests/recorded/";
+  // Of each run: a third of the rows is missing at random, the loss begins late, and the last row is there twice.
+  const auto judged = [&](const std::string& variant) {
+    std::istringstream whole(content(data + "data/joma" + variant + ".csv"));
+    std::mt19937 draw(20);
+    std::string text, line, last;
+    std::getline(whole, text);
+    text += "\n";
+    for (int k = 0; std::getline(whole, line); ++k) {
+      const bool begins = line.find(",0,") == 1;
+      if (begins) {
+        text += last;
+        k = 0;
+      }
+      if (k < 5) line.resize(line.rfind(',') + 1);
+      last = line + "\n";
+      if (begins || draw() % 3 > 0) text += last;
+    }
+    return run_popgrad(
+        "compare joma sgd --no-ladder --no-events --no-fit -q --runs 32 --eta 0.1 --batch 8 "
+        "--group seed --map "
+        "attention_entropy=attn_ent,loss=loss --clock 'lr*step' --instance " +
+        data + "joma.json --with " + folder.file("runs.csv", text + last));
+  };
+  const Answer sound = judged("");
+  CHECK(sound.status == 0);
+  CHECK_THAT(sound.out, Catch::Contains("learning rate off by "));
+  CHECK_THAT(sound.out, Catch::Contains("runs.csv seed 1: ") &&
+                            Catch::Contains(" values of loss are missing"));
+  CHECK_THAT(sound.out, Catch::Contains("joined to it: 1, the first is line "));
+  CHECK(judged("-other-rate").status == 1);
 }
 
 TEST_CASE("recorded runs: usual slips in columns and clock are named",
