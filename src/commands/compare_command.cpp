@@ -248,11 +248,11 @@ Action add_compare(CommandLine& app, const Invocation& call) {
   command->add_flag("--runs-in-columns", options->runs_in_columns,
                     "every column RUN - METRIC is of a run, and METRIC its name for --map and "
                     "--clock, as in a chart that W&B exports");
-  command->add_option(
-      "--restarts", options->restarts,
-      Choice{{"refuse", "keep-last", "keep-first", "new-run"}, "refuse"},
-      "rows that count where the time of a run goes back over rows that it has, as in the log of "
-      "a run that was resumed: none, those after, those before, or both as two runs");
+  command->add_option("--restarts", options->restarts,
+                      Choice{{"refuse", "keep-last", "keep-first", "new-run"}, "refuse"},
+                      "what to do where the time of a run jumps back, as in the log of a resumed "
+                      "run: refuse it, keep "
+                      "the last or the first rows of a time, or read what follows as a new run");
   command->add_option(
       "--clock", options->clock,
       "time of a row as learning rate * steps: a formula over the columns such as 'lr*step' or "
@@ -261,9 +261,10 @@ Action add_compare(CommandLine& app, const Invocation& call) {
       "fitted and nothing is judged");
   command->add_option("--level", options->level, Number{within(1e-9, 0.5), "1e-3"},
                       "false-alarm probability: that runs of the same law are found to depart");
-  command->add_option("--resolution", options->resolution, Number{within(0, 0.1), "1e-6"},
-                      "relative precision of the recorded numbers, of the largest of a column; "
-                      "unless it is given, that of their digits counts where they have fewer");
+  command->add_option(
+      "--resolution", options->resolution, Number{within(0, 0.1), "1e-6"},
+      "precision of the recorded numbers, relative to the largest of a column; unless "
+      "given, coarser digits of the numbers as written count");
   command->add_list(
       "--suspect", options->suspects,
       "settings to test first: eta, batch, momentum, numbers or choices of the model, by "
@@ -275,8 +276,8 @@ Action add_compare(CommandLine& app, const Invocation& call) {
       "draw the start of every run of the ensemble anew, for recorded runs with random starts");
   command->add_flag(
       "--ensemble", options->ensemble,
-      "judge by sampled runs (64, or --runs, which implies this) even where the law of a run "
-      "is predicted");
+      "judge by sampled runs even where the law of a run is predicted; 64 runs, or --runs, which "
+      "implies this option");
   command->add_flag("--no-fit", options->no_fit,
                     "do not search for settings that explain runs that depart");
   command->add_flag(

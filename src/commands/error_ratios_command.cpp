@@ -107,7 +107,7 @@ Action add_error_ratios(CommandLine& app, const Invocation& call) {
                    "ids or globs such as " + example_statements(call.theories))
       .required();
   command->add_option("--instances", o->request.instances, Whole{within(1, 1e6), "30"},
-                      "drawn instances, and as many of least margin of a search");
+                      "number of random instances; a search adds as many with the least margins");
   command->add_option("--seconds", o->request.seconds, Number{any_budget, "15", "seconds"},
                       "budget of each statement");
   command->add_option("--seed", o->request.seed, Whole{any_seed, "1"}, "fixes the instances");

@@ -17,8 +17,9 @@ constexpr std::array statuses{
     StatusMeaning{numerical_failure,
                   "a numerical failure, failed cells of a sweep, or an interruption; what was "
                   "computed is kept"},
-    StatusMeaning{not_applicable,
-                  "a statement asked for by its id does not apply, or none that a glob matches"},
+    StatusMeaning{
+        not_applicable,
+        "a statement named by its id does not apply, or no statement that a glob matches applies"},
 };
 
 // The earlier counts more.

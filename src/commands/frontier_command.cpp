@@ -53,8 +53,8 @@ std::vector<Task> plan(Theories theories, const FrontierOptions& o) {
   }
   if (tasks.empty()) {
     reject("popgrad frontier", "--hypothesis", o.hypothesis,
-           fmt::format("is none of them{}; there are {}", suggestion(o.hypothesis, names),
-                       fmt::join(names, ", ")));
+           fmt::format("is no quantitative hypothesis here{}; there are {}",
+                       suggestion(o.hypothesis, names), fmt::join(names, ", ")));
   }
   return tasks;
 }
@@ -221,7 +221,7 @@ Action add_frontier(CommandLine& app, const Invocation& call) {
   command->add_option("--grid", o->request.grid, Whole{within(2, 1000), "9"},
                       "values scanned before bisection");
   command->add_option("--within", o->request.slack, Number{above_up_to(0, 1000), "0.01"},
-                      "what an equality may be off by, relative");
+                      "relative error above which an equality counts as failed");
   command->add_option("--seed", o->request.seed, Whole{any_seed, "1"}, "fixes the instances");
   command->add_option("--jobs", o->request.jobs, Whole{any_jobs, "0"},
                       "threads; results do not depend on it; 0: all cores");

@@ -170,8 +170,8 @@ Action add_merge(CommandLine& app, const Invocation& call) {
   add_same_results(*command, *same_results);
   command->introduce("merge sweep.csv");
   command->footer(
-      "The command of the sweep without --shard then finds all cells there, with --plot to draw "
-      "them.");
+      "Afterwards the command of the sweep without --shard finds every cell computed; with --plot "
+      "it draws them.");
   return [output, quiet, same_results, call]() -> int {
     return merge(*output, *quiet, *same_results, call);
   };

@@ -155,13 +155,13 @@ namespace {
 void add_clock(Command& command, CommonOptions& o) {
   command.add_option("--t1", o.end,
                      Number{.range = above(0), .unit = "learning rate * steps", .words = {"inf"}},
-                     "end time (moments: or inf)");
+                     "end time; moments also takes inf, the law at rest");
   command.add_option("--steps", o.steps, Whole{within(1, most_steps)}, "steps of gd and sgd")
       .read_by(taking_steps);
   command
       .add_option(
           "--eta", o.step_size, Number{above(0)},
-          "step of gd and sgd on the clock (default: the rung's, see 'popgrad list MODEL RUNG')")
+          "learning rate of gd and sgd (default: the rung's, see 'popgrad list MODEL RUNG')")
       .read_by(taking_steps);
   command
       .add_option("--optimiser", o.optimiser,
@@ -200,9 +200,8 @@ void add_sampled(Command& command, CommonOptions& o) {
   command
       .add_flag(
           "--averaged", o.averaged,
-          "batch_loss and batch_accuracy are their means over the steps since the row before, in "
-          "units of the loss and shares (at step 0 those of the first minibatch), as trainers "
-          "log them")
+          "batch_loss (in units of the loss) and batch_accuracy (a share) are means over the steps "
+          "since the previous row, as most trainers log them; at step 0, of the first minibatch")
       .read_by("random");
   command
       .add_option(
@@ -260,9 +259,9 @@ void add_group(OptionGroup group, Command& command, CommonOptions& o, const std:
       command.add_flag("--states", o.states, "write the state as well, not only observables");
       break;
     case OptionGroup::events:
-      command.add_flag(
-          "--no-events", o.no_events,
-          "do not look for events and regimes, which take a second, looser solve of a flow");
+      command.add_flag("--no-events", o.no_events,
+                       "skip events and regimes, for which a flow is solved a second time with a "
+                       "larger tolerance");
       break;
     case OptionGroup::sampled:
       add_sampled(command, o);
@@ -272,8 +271,8 @@ void add_group(OptionGroup group, Command& command, CommonOptions& o, const std:
       command
           .add_option("--plot", o.plot,
                       "picture of the result: FILE.svg, FILE.png, FILE.pdf, or a folder for all "
-                      "three with data and gnuplot script; without -o no "
-                      "table is printed")
+                      "three, their data "
+                      "and gnuplot script; the table is then written only with -o")
           .kind("output file");
       break;
     case OptionGroup::quiet:
@@ -337,7 +336,7 @@ void add_memory_option(Command& command) {
 void add_same_results(Command& command, bool& target) {
   command.add_flag(
       "--same-results", target,
-      "go on from what another version of popgrad kept; both are stated as its makers");
+      "accept a file that another version of popgrad began; the result names both versions");
 }
 
 void refuse_options(const Command& command, const std::vector<std::string>& names,
@@ -400,7 +399,7 @@ void check_meaning(const Command& command, const RungInfo& rung,
   if (rung.kind == RungKind::moments &&
       command.get_option("--optimiser").as<std::string>() == "adam") {
     refuse("--optimiser",
-           "the size of Adam's steps depends on the draws, and their law is not followed; give "
+           "is not predicted: the size of Adam's steps depends on the draws; give "
            "plain or momentum, or take an ensemble: the rung sgd with --runs 200");
   }
   if (given("--momentum") && command.get_option("--optimiser").as<std::string>() != "momentum") {

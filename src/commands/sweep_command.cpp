@@ -291,14 +291,15 @@ Action add_sweep(CommandLine& app, const Invocation& call) {
   command
       ->add_option(
           "--first", o->first,
-          "COLUMN<=VALUE or COLUMN>=VALUE: adds when a run first meets it (all of them, if "
-          "repeated), to a thousandth of its length, and how many runs do (repeatable)")
+          "COLUMN<=VALUE or COLUMN>=VALUE: adds the first time at which a run meets this (all of "
+          "them, if repeated), to a thousandth of its length, and the number of runs that do "
+          "(repeatable)")
       .allow_extra_args(false);
   command->add_option(
       "--until-width", o->until_width,
       Number{Range{.low = least_positive, .high = 1, .without_high = true}},
-      "further runs, --runs at a time, until the 95 % interval of the share of --success is no "
-      "wider than this; stopping so leaves it at 93 to 99 % (90 % near 0 or 1)");
+      "add runs, --runs at a time, until the 95 % interval of the share of --success is no wider "
+      "than this; as it stops by its own width, it covers 93 to 99 % (90 % near 0 or 1)");
   command->add_option("--most-runs", o->most_runs, Whole{within(2, 1e7)},
                       "of a cell with --until-width (default 100 times --runs)");
   command->add_option("--shard", o->shard,

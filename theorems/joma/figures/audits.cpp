@@ -209,7 +209,7 @@ Picture picture() {
   add_both_laws(invariant, "softmax", "change_mean_attention", 3, "change of b̄");
   Panel skew{.title = "(c) embeddings not orthogonal",
              .x = {.label = "step (η = 0.1)", .range = "0:500"},
-             .y = {.label = "error of the exp invariant", .range = "0:1.4"},
+             .y = {.label = "error of the exp invariant", .range = "0:1.5", .tics = "0.5"},
              .key = "top left samplen 1.3",
              .curves = {}};
   for (const int dimension : dimensions) {
@@ -234,8 +234,8 @@ Picture picture() {
       .key = "bottom left samplen 1.3 spacing 0.85*line font ',6'",
       .curves = {entropy(of_stationary, kinds[0]).colour(2).wide(3).titled("stationary, exp"),
                  entropy(of_reduced, kinds[0]).colour(1).titled("reduced, exp"),
-                 entropy(of_stationary, kinds[1]).colour(2).dashed().titled("stat., softmax"),
-                 entropy(of_reduced, kinds[1]).colour(1).dashed().titled("red., softmax")}};
+                 entropy(of_stationary, kinds[1]).colour(2).dashed().titled("stationary, softmax"),
+                 entropy(of_reduced, kinds[1]).colour(1).dashed().titled("reduced, softmax")}};
   return {.height = 3.7,
           .columns = 2,
           .left = 0.13,

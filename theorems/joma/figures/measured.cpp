@@ -17,9 +17,10 @@ namespace {
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   if (request.data_file.empty()) {
-    reject("popgrad figure " + request.name, "--data", "''",
-           "is needed: a CSV file (or several, joined by commas) of recorded runs with columns "
-           "nlayers, lr, minibatch, layer, entropy, val_loss");
+    throw InputError(fmt::format(
+        "popgrad figure {}: --data is missing: a CSV file (or several, joined by commas) "
+        "of recorded runs with columns nlayers, lr, minibatch, layer, entropy, val_loss",
+        request.name));
   }
   const std::vector<MeasuredRun> runs = read_measured_runs(request.data_file);
 

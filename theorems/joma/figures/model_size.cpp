@@ -95,9 +95,9 @@ Picture picture() {
   Picture made{.height = 5.4, .left = 0.09};
   for (const auto& [name, title, range, tics] :
        {Shown{measures[0], "(a) loss after 2000 steps (nats)", "", "0.2"},
-        Shown{measures[1], "(b) error of Theorem 1 in size of the logits", "0:10", "2"},
+        Shown{measures[1], "(b) error of Theorem 1 in size of the logits", "-2:10", "2"},
         Shown{measures[2], "(c) change of E[g φ' x], share of the start", "0:1.2", "0.4"},
-        Shown{measures[3], "(d) stable rank of V", "0.9:1.6", "0.2"}}) {
+        Shown{measures[3], "(d) stable rank of V", "0.7:1.8", "0.2"}}) {
     Panel panel{.title = title,
                 .x = {.range = "0.7:400", .logarithmic = true, .tics = "(1, 4, 16, 64, 256)"},
                 .y = {.range = range, .tics = tics},
@@ -115,7 +115,7 @@ Picture picture() {
     made.panels.push_back(panel);
   }
   made.panels.front().key = "bottom left";
-  made.panels.back().x.label = "hidden units K";
+  made.panels.back().x.label = "hidden units K (bars: error of the mean)";
   return made;
 }
 

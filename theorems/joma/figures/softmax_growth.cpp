@@ -116,7 +116,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   return files;
 }
 
-Panel components_of(const Law& law, const std::string& title) {
+Panel components_of(const Law& law, const std::string& title, bool in_legend) {
   Panel panel{.title = title,
               .x = {.label = "step", .range = "0:2000", .tics = "500"},
               .y = {.label = "component of v_0"},
@@ -129,7 +129,7 @@ Panel components_of(const Law& law, const std::string& title) {
           .of(token_of(shown[i]))
           .colour(static_cast<int>(i) + 1);
     };
-    panel.curves.push_back(curve("v"));
+    panel.curves.push_back(curve("v").titled(in_legend ? token_of(shown[i]) : ""));
     panel.curves.push_back(curve("best_clock").dashed());
     panel.curves.push_back(curve("exp_clock").dashed(3).wide(0.7));
   }
@@ -141,17 +141,18 @@ Panel components_of(const Law& law, const std::string& title) {
 }
 
 Picture picture() {
-  Panel gaussian = components_of(laws[0], "(a) Gaussian law: tokens 0, 5, 10, 15");
+  Panel gaussian = components_of(laws[0], "(a) weights of four tokens, Gaussian law", false);
   gaussian.key = "top left maxrows 3";
   for (const Curve& entry :
        {plot::legend_line("descent"), plot::legend_line("law, best clock").dashed(),
         plot::legend_line("law, clock of exp attention").dashed(3).wide(0.7)}) {
     gaussian.curves.push_back(entry.coloured("black"));
   }
-  const Panel uniform = components_of(laws[1], "(b) uniform law: tokens 0, 5, 10, 15");
-  Panel missed{.title = "(c) missed of the change of all v, 10 starts",
+  Panel uniform = components_of(laws[1], "(b) weights of the same tokens, uniform law", true);
+  uniform.key = "top left maxrows 2";
+  Panel missed{.title = "(c) distance to the law, median of 10 starts",
                .x = gaussian.x,
-               .y = {.label = "share missed", .range = "1e-3:100", .logarithmic = true},
+               .y = {.label = "share of the change of v", .range = "1e-3:100", .logarithmic = true},
                .key = "top left maxrows 4 width -2",
                .curves = {},
                .guides = {{.y = "0.1"}}};

@@ -1,6 +1,8 @@
 // Attention on a real text before, at and after the transition: the most frequent class with
 // distinct tokens, the tokens it attends to most, at three times of the population flow.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -47,8 +49,9 @@ std::string quoted(std::string word) {
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   if (request.data_file.empty()) {
-    reject("popgrad figure " + request.name, "--data", "''",
-           "is needed: a text file, tokens parted by white space");
+    throw InputError(fmt::format(
+        "popgrad figure {}: --data is missing: a text file with tokens between white space",
+        request.name));
   }
   CorpusRequest corpus_request;
   corpus_request.file = request.data_file;

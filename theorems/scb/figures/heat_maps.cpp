@@ -54,7 +54,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }
 
 Picture picture() {
-  Picture made{.height = 2.8, .columns = 2, .left = 0.12, .between = 0.08};
+  Picture made{.height = 2.8, .columns = 2, .left = 0.12, .right = 0.88, .between = 0.08};
   for (const std::string map : maps) {
     const std::size_t number = made.panels.size();
     made.panels.push_back(
@@ -67,7 +67,9 @@ Picture picture() {
                .own_range = "*:*",
                .label_offset = -0.6},
          .curves = {plot::image("row", "column", "value").of(map)},
-         .colours = {.range = number < 2 ? "0:0.8" : "0:0.4", .bar = false},
+         .colours = {.range = number < 2 ? "0:0.8" : "0:0.4",
+                     .tics = number < 2 ? "0.4" : "0.2",
+                     .bar = number % 2 == 1},
          .settings = {
              {fmt::format("stats name.'.csv' index '{}' skip 1 using 1:2 nooutput", map), ""},
              {"set xtics ceil((STATS_max_x + 1)/6)", ""},

@@ -61,11 +61,14 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }
 
 Picture picture() {
-  Picture made{.height = 0.95, .columns = 3, .left = 0.03, .right = 0.9, .between = 0.12};
+  Picture made{.height = 1.25, .columns = 3, .left = 0.09, .right = 0.9, .between = 0.13};
   for (const char* label : labels) {
     made.panels.push_back({.title = label,
-                           .x = {.range = "0:T*v", .tics = "v+0"},
-                           .y = {.range = "T*v:0", .tics = "v+0", .format = " "},
+                           .x = {.label = "word", .range = "0:T*v", .tics = "v+0", .format = " "},
+                           .y = {.label = made.panels.empty() ? "word" : "",
+                                 .range = "T*v:0",
+                                 .tics = "v+0",
+                                 .format = " "},
                            .curves = {plot::image("[column]+0.5", "[row]+0.5", "value").of(label)},
                            .colours = {.diverging = true},
                            .settings = {{"set size square", "set size nosquare"}}});
