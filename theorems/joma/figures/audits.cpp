@@ -209,7 +209,7 @@ Picture picture() {
   add_both_laws(invariant, "softmax", "change_mean_attention", 3, "change of b̄");
   Panel skew{.title = "(c) embeddings not orthogonal",
              .x = {.label = "step (η = 0.1)", .range = "0:500"},
-             .y = {.label = "error of the exp invariant", .range = "0:1.5", .tics = "0.5"},
+             .y = {.label = "error of the exp invariant", .range = "0:1.7", .tics = "0.5"},
              .key = "top left samplen 1.3",
              .curves = {}};
   for (const int dimension : dimensions) {

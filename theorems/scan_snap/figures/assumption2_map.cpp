@@ -100,7 +100,7 @@ Picture picture() {
   const std::string column = "floor(2*log10([eta_Y/eta_Z])+0.5)";
   const std::string row = "floor(log10([M]/300)+0.5)";
   const Panel shares{
-      .title = "(a) share of 400 instances, 95 % interval",
+      .title = "(a) share where a distinct token loses, 95 % interval",
       .x = {.label = "η_Y / η_Z",
             .range = "-0.5:6.5",
             .tics = "('1' 0, '3' 1, '10' 2, '30' 3, '100' 4, '300' 5, '1000' 6)"},

@@ -213,7 +213,7 @@ Picture picture() {
   const Panel length{
       .title = "(c) sequence length, Syn-Small, 100 steps of SGD, batch 128",
       .x = {.label = "sequence length T", .range = "2:1100", .logarithmic = true, .format = "%g"},
-      .y = {.label = "share, relative distance", .range = "0:1.2", .tics = "0.2"},
+      .y = {.label = "share, relative distance", .range = "0:1.3", .tics = "0.2"},
       .key = "top right",
       .curves = {
           curve("length", "T", "fallen", 2, 5, "distinct tokens that fell"),
