@@ -6,6 +6,6 @@ if(POPGRAD_PYTHON)
   target_compile_options(popgrad_formulas PRIVATE -O0)
   popgrad_prefers_library(popgrad_formulas)
   add_test(NAME formulas COMMAND ${Python_EXECUTABLE} -m pytest -q -rs -p no:cacheprovider ${CMAKE_CURRENT_LIST_DIR})
-  set_tests_properties(formulas PROPERTIES TIMEOUT 120 ENVIRONMENT
+  set_tests_properties(formulas PROPERTIES TIMEOUT 600 ENVIRONMENT
     "PYTHONDONTWRITEBYTECODE=1;POPGRAD_FORMULAS=$<TARGET_FILE:popgrad_formulas>;POPGRAD_COMPILER=${CMAKE_CXX_COMPILER}")
 endif()

@@ -24,7 +24,9 @@ inline Array logsumexp(const Array& x, std::ptrdiff_t axis) {
   return xt::log(xt::sum(xt::exp(x), {axis}));
 }
 inline Array log_softmax(const Array& x, std::ptrdiff_t axis = -1) {
-  return x - xt::log(xt::sum(xt::exp(x), {axis}, xt::keep_dims));
+  const Array total =
+      xt::sum(Array(xt::exp(x)), {axis}, xt::keep_dims | xt::evaluation_strategy::immediate);
+  return x - xt::log(total);
 }
 inline Array softmax(const Array& x, std::ptrdiff_t axis = -1) {
   return xt::exp(log_softmax(x, axis));
