@@ -9,10 +9,12 @@
 #include "formulas/gradient.hpp"
 #include "formulas/rebuild.hpp"
 #include "popgrad/base/error.hpp"
+#include "popgrad/rungs/rung.hpp"
 #include "popgrad/scalars/dual.hpp"
 #include "popgrad/scalars/rational.hpp"
 #include "popgrad/scalars/real.hpp"
 #include "popgrad/walks/walk.hpp"
+#include "rungs/timed_law.hpp"
 
 namespace popgrad::learning {
 ExpectedParts::ExpectedParts(const Array& formula, const LossArrays& arrays,
@@ -124,7 +126,12 @@ LossFlow<T>::Parts::Parts(const LossInstance& instance)
       parameters(parameter_values<T>(arrays)) {
   if (!arrays.gradients.empty())
     directions = prepared(arrays.directions(arrays.gradients), arrays, parameters);
-  if (!arrays.has_timed_rates()) {
+  if (arrays.has_timed_rates()) {
+    std::vector<Array> timed;
+    for (const StateArray& s : arrays.states) timed.push_back(s.rate);
+    if constexpr (std::same_as<T, double> || std::same_as<T, Real>)
+      jumps.emplace(timed, arrays, parameters);
+  } else {
     rates.resize(dimension);
     Index i = 0;
     for (const StateArray& s : arrays.states) {
@@ -300,7 +307,7 @@ double LossFlow<T>::sampled_step(const Vector<double>& x, Vector<double>& dx, St
           parts_->sampler->fill(k, seed, static_cast<std::uint64_t>(first), numbers);
         },
         dx);
-    turn(dx, 0);  // without rates that depend on time
+    turn(dx, parts_->draw_time);
     return loss;
   } else {
     throw std::logic_error("only double is drawn");
@@ -312,7 +319,7 @@ void LossFlow<T>::covariance(const Vector<double>& x, const Matrix<double>& vect
                              Matrix<double>& images) const {
   if constexpr (std::same_as<T, double>) {
     if (parts_->directions) {
-      const Matrix<double> directions = direction_matrix(0);
+      const Matrix<double> directions = direction_matrix(parts_->draw_time);
       parts_->one_sample->covariance(x, directions.transpose() * vectors, nodes, images);
       images = directions * images;
       return;
@@ -356,6 +363,29 @@ Vector<double> LossFlow<T>::field_errors(const Vector<double>& x, double t) cons
     throw std::logic_error("only double is drawn");
   }
 }
+
+template <class T>
+AnyRung<T> loss_rung(const std::shared_ptr<const LossInstance>& instance) {
+  AnyRung<T> any = forget_type(LossFlow<T>(instance));
+  if constexpr (!std::same_as<T, Dual<double>>) {
+    const auto flow = std::make_shared<LossFlow<T>>(instance);
+    if (!flow->has_timed_rates()) return any;
+    any.field.value = JumpingField<T>{
+        any.field.value, [flow](const T& start, const T& end) { return flow->jumps(start, end); }};
+    if constexpr (std::same_as<T, double>) {
+      any.draws.sample =
+          TimedDraws{[flow](const Vector<double>& x, Vector<double>& dx, Stream& stream,
+                            Index batch) { flow->sample_rhs(x, dx, stream, batch); },
+                     [flow](double t) { flow->draw_at(t); }};
+    }
+    any.clone = [instance] { return loss_rung<T>(instance); };
+  }
+  return any;
+}
+
+template AnyRung<double> loss_rung(const std::shared_ptr<const LossInstance>&);
+template AnyRung<Real> loss_rung(const std::shared_ptr<const LossInstance>&);
+template AnyRung<Dual<double>> loss_rung(const std::shared_ptr<const LossInstance>&);
 
 template class LossFlow<double>;
 template class LossFlow<Real>;

@@ -17,8 +17,11 @@
 #include "learning/draw_covariance.hpp"
 #include "learning/each_sample.hpp"
 #include "learning/loss_arrays.hpp"
+#include "learning/time_jumps.hpp"
 #include "popgrad/rungs/known_draws.hpp"
+#include "popgrad/rungs/rung_fwd.hpp"
 #include "popgrad/scalars/dual.hpp"
+#include "popgrad/scalars/real.hpp"
 
 namespace popgrad::learning {
 
@@ -105,7 +108,15 @@ class LossFlow {
   requires std::same_as<U, Dual<double>> && std::same_as<T, double>  // of Jacobians
   [[nodiscard]] LossFlow<U> cast() const { return LossFlow<U>(instance_); }
 
+  /// Of the rates.
+  [[nodiscard]] bool has_timed_rates() const { return parts_->arrays.has_timed_rates(); }
+  [[nodiscard]] std::vector<T> jumps(const T& start, const T& end) const
+      requires(std::same_as<T, double> || std::same_as<T, Real>) {
+    return parts_->jumps ? parts_->jumps->between(start, end) : std::vector<T>{};
+  }
+
   // --- in double, the random field
+  void draw_at(double t) const requires std::same_as<T, double> { parts_->draw_time = t; }
   void sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream,
                   Index batch) const requires std::same_as<T, double> {
     sampled_step(x, dx, stream, batch);
@@ -147,10 +158,12 @@ class LossFlow {
     Vector<T> rates;  ///< empty where one depends on time
     /// Of gradients and time; where there are moves or a rate depends on time.
     std::optional<formulas::Evaluator<T>> directions;
+    std::optional<TimeJumps<T>> jumps;  ///< of rates that depend on time
     std::optional<formulas::Evaluator<T>> summed, observables;
     std::optional<MeanOverSamples<T>> stored;  ///< over the samples that stand for the law
     std::vector<ArrayMean<T>> means;           ///< of expectations in observables
     // In double.
+    double draw_time = 0;  ///< of what is drawn next
     std::optional<DrawSampler> sampler;
     std::optional<MeanOverSamples<T>> batch;
     std::optional<OneSample> one_sample, errors;
@@ -175,5 +188,9 @@ class LossFlow {
   std::shared_ptr<const LossInstance> instance_;
   std::unique_ptr<Parts> parts_;
 };
+
+/// The rung, whose field and draws depend on time where rates do (rungs/timed_law.hpp).
+template <class T>
+AnyRung<T> loss_rung(const std::shared_ptr<const LossInstance>& instance);
 
 }  // namespace popgrad::learning

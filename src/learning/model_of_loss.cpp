@@ -91,7 +91,7 @@ std::string cost_of(const SampleLoss& loss, const ExpectedLoss& expected) {
 
 template <class T>
 AnyRung<T> made(const SampleLoss& loss, const Parameters& p, std::uint64_t seed) {
-  return forget_type(LossFlow<T>(loss_instance(loss, p, seed)));
+  return loss_rung<T>(loss_instance(loss, p, seed));
 }
 
 // The end as a multiple of the step, which rungs that take steps have to reach.
@@ -227,11 +227,7 @@ std::shared_ptr<const Model> model_of_loss(SampleLoss loss) {
   gd.info.summary = "gradient descent: steps along the expected field";
   gd.info.default_step = fmt::format("{:g}", loss.step);
   gd.info.default_end = fmt::format("{}", std::lround(loss.end / loss.step));
-  const bool has_timed_rates = arrays.has_timed_rates();
-  sgd.make = [loss, has_timed_rates](const Parameters& p, std::uint64_t seed) {
-    if (has_timed_rates)
-      reject_entry(loss.name, "rates",
-                   "depend on the time, which a step of sgd does not have; take gd or flow");
+  sgd.make = [loss](const Parameters& p, std::uint64_t seed) {
     return made<double>(loss, p, seed);
   };
   sgd.info = gd.info;
@@ -246,7 +242,13 @@ std::shared_ptr<const Model> model_of_loss(SampleLoss loss) {
   // The covariance of one draw may take long to derive, so that sgd itself goes without.
   const auto derived = std::make_shared<DerivedCovariance>(loss);
   Rung sgd_with_law = sgd;
-  sgd_with_law.make = [loss, derived](const Parameters& p, std::uint64_t seed) {
+  sgd_with_law.make = [loss, derived, has_timed_rates = arrays.has_timed_rates()](
+                          const Parameters& p, std::uint64_t seed) {
+    if (has_timed_rates) {
+      reject_entry(loss.name, "rates",
+                   "depend on the time, where moments takes the law of all steps to be one; take "
+                   "runs of sgd");
+    }
     LossInstance instance = *loss_instance(loss, p, seed);
     const std::shared_ptr<const DrawCovariance> law = derived->of(p, seed);
     if (law && law->why_not().empty()) instance.covariance = law;

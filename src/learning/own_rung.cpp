@@ -16,10 +16,12 @@
 
 #include "formulas/gradient.hpp"
 #include "learning/rung_laws.hpp"
+#include "learning/time_jumps.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/scalars/dual.hpp"
 #include "popgrad/scalars/real.hpp"
+#include "rungs/timed_law.hpp"
 
 namespace popgrad::learning {
 namespace own_rung_cpp {
@@ -148,6 +150,15 @@ class OwnRung {
       for (Index i = 0; i < dz.size(); ++i) dz[i] = (dz[i] - z[i]) / default_step();
     }
   }
+  [[nodiscard]] std::vector<T> jumps(const T& start, const T& end) const
+      requires(!std::same_as<T, Dual<double>>) {
+    Parts& p = *parts_;
+    if (p.along) {
+      const auto* finer = p.finer->field.value.template target<JumpingField<T>>();
+      return finer != nullptr ? finer->jumps(start, end) : std::vector<T>{};
+    }
+    return p.jumps ? p.jumps->between(start, end) : std::vector<T>{};
+  }
   void observe(const Vector<T>& z, const T& t, std::span<T> row) const {
     Parts& p = *parts_;
     std::size_t column = 0;
@@ -221,7 +232,7 @@ class OwnRung {
       if (own.finer) {
         finer = own_rung<T>(of.instance_, *own.finer, false);
       } else if (own.of_loss) {
-        finer = forget_type(LossFlow<T>(of.instance_));
+        finer = loss_rung<T>(of.instance_);
       }
       if (!own.has_law() && (own.lift.empty() || own.of_steps)) {
         if (!derived) derived = std::make_shared<Derived>(*of.instance_, of.place_);
@@ -237,6 +248,13 @@ class OwnRung {
         const std::vector<Array> states = arrays.finer_states(own);
         directions = directions_of(states);
         along = evaluator(formulas::derivative_along(own.map, states, directions));
+      }
+      if constexpr (!std::same_as<T, Dual<double>>) {
+        if (laws) {
+          jumps.emplace(laws->own(of.place_).values, laws->arrays(), parameters);
+        } else {
+          jumps.emplace(own.flow, arrays, parameters, time ? own.time : std::nullopt);
+        }
       }
       const std::vector<std::string> names = entry_names(own.names, own.states);
       if (lift) {
@@ -326,6 +344,7 @@ class OwnRung {
     std::optional<AnyRung<T>> finer;
     std::optional<OfState<T>> flow, observables, coarser;
     std::optional<formulas::Evaluator<T>> step, closed, lift, map, time, along;
+    std::optional<TimeJumps<T>> jumps;  ///< of the flow as it is written, or derived from the map
     std::vector<Array> directions;
     std::vector<std::string> columns;
     std::vector<std::size_t> shown;  // columns of the finer rung
@@ -367,6 +386,13 @@ AnyRung<T> any_rung(const std::shared_ptr<const LossInstance>& instance, std::si
     any.field.value = nullptr;
     any.field.jacobian = nullptr;
     any.field.state_at = [shared](const T& t) { return shared->state_at(t); };
+  }
+  if constexpr (!std::same_as<T, Dual<double>>) {
+    if (any.field.value && !shared->steps()) {
+      any.field.value = JumpingField<T>{any.field.value, [shared](const T& start, const T& end) {
+                                          return shared->jumps(start, end);
+                                        }};
+    }
   }
   if constexpr (std::same_as<T, double>) {
     if (shared->steps()) {

@@ -22,6 +22,7 @@
 #include "popgrad/base/stop.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/solving/solve.hpp"
+#include "rungs/timed_law.hpp"
 #include "solving/algebra.hpp"
 #include "solving/clock.hpp"
 #include "solving/stepper.hpp"
@@ -53,12 +54,12 @@ class Solver {
       // Of a large state a step can take minutes.
       if (stepping_ && omp_get_level() == 0 && stop_asked()) throw Stopped{};
       ++result_.outcome.evaluations;
-      rung_.field.value(x, dx, t);
+      rung_.field.value(x, dx, before_jump(t));
     };
     // By reference: the function owns a copy of the rung.
     if (rung.field.jacobian) {
       field_.jacobian = [this](const Vector<T>& x, Matrix<T>& jacobian, const T& t) {
-        rung_.field.jacobian(x, jacobian, t);
+        rung_.field.jacobian(x, jacobian, before_jump(t));
       };
     }
     field_.in_double = request.field_in_double;
@@ -102,6 +103,7 @@ class Solver {
     if (!accepted) return;
     record_step();
     if (!finished_) choose_method();
+    if (!finished_) pass_jumps();
   }
 
   [[nodiscard]] std::size_t steps_tried() const {
@@ -171,9 +173,31 @@ class Solver {
     return (bracket.first + bracket.second) / T(2);
   }
 
+  // --- jumps of the field in time ---
+  // Steps end at the next one, and have the field before it at their ends. Not in the arc clock, whose steps have
+  // no end in t.
+  [[nodiscard]] bool has_jump() const { return next_jump_ < jumps_.size(); }
+  [[nodiscard]] const T& end_of_piece() const {
+    return has_jump() ? jumps_[next_jump_] : request_.end;
+  }
+  [[nodiscard]] T before_jump(const T& t) const {
+    if (in_arc_ || !has_jump()) return t;
+    const T last = jumps_[next_jump_] * (T(1) - T(4) * machine_epsilon<T>());
+    return last < t ? last : t;
+  }
+  void pass_jumps() {
+    const std::size_t before = next_jump_;
+    while (has_jump() && !(t_ < jumps_[next_jump_])) ++next_jump_;
+    if (next_jump_ == before || in_arc_) return;
+    const Vector<T> x = stepper_->x();  // a copy: the stepper that owns it is replaced
+    start_method(method_, x, t_, T(0));
+  }
+
   // --- start ---
   void begin(const Vector<T>& initial) {
     t_ = paced_t_ = request_.start;
+    if (const auto* jumping = rung_.field.value.template target<JumpingField<T>>())
+      jumps_ = jumping->jumps(request_.start, request_.end);
     x_now_ = initial;
     next_save_ = 0;
     start_method(request_.method == Method::automatic ? first_method() : request_.method, initial,
@@ -244,7 +268,7 @@ class Solver {
 
   // --- one step ---
   bool take_step() {
-    const T largest = in_arc_ ? solving::infinity<T>() : T(request_.end - stepper_->t());
+    const T largest = in_arc_ ? solving::infinity<T>() : T(end_of_piece() - stepper_->t());
     const T before = stepper_->t();
     bool accepted = stepper_->try_step(largest);
     if (accepted) {
@@ -282,9 +306,9 @@ class Solver {
     t_ = time_of(stepper_->x(), stepper_->t());
     // The last step is cut to end there; rounding of t + h must not leave a remainder.
     using std::abs;
-    const T spacing = T(4) * machine_epsilon<T>() * abs(request_.end);
-    if (!in_arc_ && abs(t_ - request_.end) <= spacing) {
-      t_ = request_.end;
+    const T spacing = T(4) * machine_epsilon<T>() * abs(end_of_piece());
+    if (!in_arc_ && abs(t_ - end_of_piece()) <= spacing) {
+      t_ = end_of_piece();
       stepper_->snap_time(t_);
     }
     if (past_end_) {
@@ -931,7 +955,7 @@ class Solver {
     }
     choose_clock();
     if (in_arc_ || n_ > largest_dense_dimension || !std::is_same_v<T, double>) return;
-    if (method_ == Method::rosenbrock4 && at_rest()) {
+    if (method_ == Method::rosenbrock4 && !has_jump() && at_rest()) {
       rest_until_end();
       return;
     }
@@ -1087,6 +1111,8 @@ class Solver {
   std::size_t paced_steps_ = 0;  // when the pace was measured last, and the time then
   T paced_t_{};
   Vector<T> x_now_, y_now_, direction_, image_;
+  std::vector<T> jumps_;  // of the field in time, ascending
+  std::size_t next_jump_ = 0;
   std::size_t next_save_ = 0;
   std::size_t seen_step_rows_ = 0;
   std::size_t step_row_stride_ = 1;

@@ -61,7 +61,7 @@ AnyRung<Real> steps_in_digits(const Instance& instance, const std::string& name)
   const auto place = std::ranges::find(own, name, &LossRung::name);
   AnyRung<Real> rung =
       place == own.end()
-          ? without_draws(forget_type(learning::LossFlow<Real>(shared)))
+          ? without_draws(learning::loss_rung<Real>(shared))
           : learning::own_rung<Real>(shared, static_cast<std::size_t>(place - own.begin()), false);
   if (instance.given.has(state_key))
     rung.initial = instance.model().rung(name, instance.given, instance.seed).initial.cast<Real>();

@@ -197,17 +197,15 @@ class ScriptWriter {
         arrays_(loss, given, {}, seed),
         start_(loss, given, seed) {
     static const std::set<std::string, std::less<>> own{
-        "torch",        "np",          "math",      "csv",    "argparse",  "itertools", "array",
-        "generator",    "draw_batch",  "drawn",     "random", "mean_loss", "each_loss", "observed",
-        "first_states", "state_rates", "gradients", "row_of", "train",     "states"};
+        "torch",     "np",        "math",         "csv",         "argparse",  "itertools",
+        "array",     "generator", "draw_batch",   "drawn",       "random",    "mean_loss",
+        "each_loss", "observed",  "first_states", "state_rates", "gradients", "row_of",
+        "train",     "states",    "directions"};
     for (const learning::NamedEntry& entry : arrays_.entries) {
       if (own.contains(entry.name))
         throw InputError(fmt::format("{}: {} {} is a name of the script; give it another",
                                      loss.name, entry.kind, entry.name));
     }
-    if (!arrays_.gradients.empty())
-      throw InputError(
-          fmt::format("{}: rates that depend on the time and moves cannot be exported", loss.name));
   }
 
   std::string script() {
@@ -419,15 +417,41 @@ def gradients(batch, drawn, *states):
       begin += entries;
       names += fmt::format("{}array({})", names.empty() ? "" : ", ", name);
     }
-    text +=
-        fmt::format("    return [{}]\n\n\n# times eta the learning rates of the states\n", names);
+    text += fmt::format("    return [{}]\n", names);
+    return text + (arrays_.gradients.empty() ? rates() : directions());
+  }
+
+  std::string rates() {
+    std::string text = "\n\n# times eta the learning rates of the states\n";
     std::string rates;
     for (const learning::StateArray& s : arrays_.states)
       rates += fmt::format("{}{}", rates.empty() ? "" : ", ", line_of(formulas::written(s.rate)));
     return text + fmt::format("state_rates = [{}]\n", rates);
   }
 
+  // What gradients are turned to at time t, where states have moves or rates that depend on it.
+  std::string directions() {
+    std::string given, made;
+    for (const Array& gradient : arrays_.gradients)
+      given += plain_name(gradient.node().text) + ", ";
+    std::vector<formulas::NamedArray> outputs;
+    for (const Array& direction : arrays_.directions(arrays_.gradients)) {
+      outputs.push_back(
+          {fmt::format("d_{}", arrays_.states[outputs.size()].variable.node().text), direction});
+      made += (made.empty() ? "" : ", ") + outputs.back().name;
+    }
+    return fmt::format(
+               "\n\n# the states' derivatives at time t, from these gradients\n"
+               "def directions(t, {}):\n",
+               given.substr(0, given.size() - 2)) +
+           lines(outputs, "    ") + fmt::format("    return [{}]\n", made);
+  }
+
   [[nodiscard]] std::string training() const {
+    const char* step = arrays_.gradients.empty() ? R"py(states = [x - asked.eta * rate * slope
+                          for x, rate, slope in zip(states, state_rates, slopes)])py"
+                                                 : R"py(states = [x + asked.eta * slope
+                          for x, slope in zip(states, directions(asked.eta * step, *slopes))])py";
     return fmt::format(R"py(
 
 def row_of(values):
@@ -466,13 +490,12 @@ def train():
                         writer.writeheader()
                     writer.writerow(row)
                 slopes = gradients(asked.batch, draw_batch(asked.batch, random), *states)
-                states = [x - asked.eta * rate * slope
-                          for x, rate, slope in zip(states, state_rates, slopes)]
+                {}
 
 
 train()
 )py",
-                       loss_.step, loss_.batch, std::max(1.0, loss_.end / loss_.step));
+                       loss_.step, loss_.batch, std::max(1.0, loss_.end / loss_.step), step);
   }
 
   [[nodiscard]] std::string head() const {

@@ -16,6 +16,7 @@
 #include <string>
 #include <utility>
 
+#include "rungs/timed_law.hpp"
 #include "walks/walk_runs.hpp"
 
 namespace popgrad {
@@ -171,6 +172,8 @@ class RungSteps {
     }
     slope_.resize(x.size());
     if (request_.batch > 0) {
+      if (const auto* timed = rung_.draws.sample.target<TimedDraws>())
+        timed->at_time(request_.step_size * static_cast<double>(step));
       rung_.draws.sample(x, slope_, stream, request_.batch);
     } else {
       rung_.field.value(x, slope_, request_.step_size * static_cast<double>(step));

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstddef>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "commands/shell.hpp"
 #include "popgrad/base/error.hpp"
@@ -64,8 +67,58 @@ TEST_CASE("theory files: rates may depend on time", "[theory_files][training]") 
   CHECK(descent.states.back()[0] == Approx(std::pow(0.5, 20)).epsilon(1e-13));
   CHECK(descent.states.back()[1] == Approx(std::pow(0.75, 20)).epsilon(1e-13));
   CHECK(descent.states.back()[2] == Approx(v).epsilon(1e-13));
-  CHECK_THROWS_WITH(rung(stopped, "sgd"),
-                    Contains("rates depend on the time, which a step of sgd"));
+  // The loss has no draws, so that steps of SGD are those of descent.
+  const AnyRung<double> sgd = rung(stopped, "sgd");
+  walk.batch = 3;
+  const Trajectory<double> random = popgrad::walk(sgd, sgd.initial, walk).front();
+  CHECK((random.states.back() - descent.states.back()).norm() < 1e-15);
+  CHECK_THROWS_WITH(rung(stopped, "moments"), Contains("the law of all steps to be one"));
+}
+
+// The largest error of u' = -rate(t) u, whose log loses `passed(t)`, over the tolerance, and the steps.
+std::pair<double, std::size_t> error_over_tolerance(const std::string& rate, double tolerance,
+                                                    const std::function<double(double)>& passed) {
+  const AnyRung<double> flow = rung(
+      "[state]\nu = 1\n[loss]\nloss = \"u**2 / 2\"\n[training]\n"
+      "rate = { u = \"" +
+          rate + "\" }\n",
+      "flow");
+  SolveRequest<double> request;
+  request.end = 20;
+  request.save_at = equally_spaced(0.0, 20.0, 81);
+  request.relative_tolerance = tolerance;
+  request.absolute_tolerance = 1e-30;
+  request.keep_states = true;
+  const Trajectory<double> run = solve(flow, request);
+  double worst = 0;
+  for (std::size_t k = 0; k < run.t.size(); ++k) {
+    const double exact = std::exp(-passed(run.t[k]));
+    worst = std::max(worst, std::abs(run.states[k][0] / exact - 1) / tolerance);
+  }
+  return {worst, run.outcome.steps_taken + run.outcome.steps_rejected};
+}
+
+TEST_CASE("theory files: breaks of rates are ends of steps", "[theory_files][training]") {
+  const double tolerance = GENERATE(1e-6, 1e-9);
+  const auto smooth = error_over_tolerance("1", tolerance, [](double t) { return t; });
+  const auto expect = [&](const std::string& rate, std::size_t pieces, const auto& passed) {
+    CAPTURE(rate, tolerance);
+    const auto found = error_over_tolerance(rate, tolerance, passed);
+    CHECK(found.first < 20 + 2 * smooth.first);
+    CHECK(found.second < smooth.second + 30 * pieces);
+  };
+  expect("where(t < 10, 1, 0)", 2, [](double t) { return std::min(t, 10.0); });
+  expect("where(t <= 1/3, 0, 1)", 2, [](double t) { return std::max(0.0, t - 1.0 / 3); });
+  // A window of a thousandth of a grid cell, and many pieces.
+  expect("where(t >= 5, 1, 0) * where(t < 5.00001, 100000, 1)", 3, [](double t) {
+    return 100000 * std::clamp(t - 5, 0.0, 0.00001) + std::max(0.0, t - 5.00001);
+  });
+  expect("floor(t) / 10", 20, [](double t) {
+    const double whole = std::floor(t);
+    return (whole * (whole - 1) / 2 + whole * (t - whole)) / 10;
+  });
+  expect("where(t**2 < 50, 1, 2)", 2,
+         [](double t) { return t + std::max(0.0, t - std::sqrt(50.0)); });
 }
 
 const std::string moved = R"toml(
@@ -140,7 +193,7 @@ TEST_CASE("theory files: moves take the place of gradients, also of one draw",
   CHECK_THAT(command_line::run_popgrad("check " + file).out,
              Contains("rung.same: zero at 8 rational points") && Contains("another direction"));
   CHECK_THAT(command_line::run_popgrad("export " + file + " --torch").out,
-             Contains("moves cannot be exported"));
+             Contains("directions(asked.eta * step, *slopes)"));
 }
 
 TEST_CASE("theory files: what is no move is refused", "[theory_files][training]") {
