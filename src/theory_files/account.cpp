@@ -16,6 +16,7 @@
 #include "learning/loss_rung.hpp"
 #include "popgrad/base/memory.hpp"
 #include "popgrad/learning/residual.hpp"
+#include "theory_files/loss_symmetries.hpp"
 
 namespace popgrad::theory_files {
 namespace account_cpp {
@@ -62,6 +63,27 @@ double seconds_of_field(const learning::LossFlow<double>& flow) {
   return least;
 }
 
+// Directions in which second derivatives vanish at every critical point.
+std::string symmetries_text(const LossArrays& arrays, const learning::ExpectedLoss& expected) {
+  formulas::Evaluator<double> gradient =
+      learning::prepared(expected.slopes, arrays, learning::parameter_values<double>(arrays));
+  const LossSymmetries found(arrays, [&](const Vector<double>& x, Vector<double>& slope) {
+    learning::set_states(gradient, arrays, x);
+    gradient.run();
+    learning::read_outputs(gradient, expected.slopes.size(), slope);
+  });
+  std::string text;
+  const auto add = [&](int count, const char* what, const std::vector<std::string>& states) {
+    if (count > 0) {
+      text += fmt::format("loss: {} {}{} of {}\n", what, count,
+                          count > 1 ? " directions" : " direction", fmt::join(states, ", "));
+    }
+  };
+  add(found.unread, "does not read", found.unread_of);
+  add(found.others, "symmetric along", found.others_of);
+  return text;
+}
+
 void add_costs(std::string& text, const TheoryFile& file, const LossArrays& arrays,
                const learning::ExpectedLoss& expected) {
   const SampleLoss& loss = file.loss;
@@ -80,6 +102,7 @@ void add_costs(std::string& text, const TheoryFile& file, const LossArrays& arra
   const std::string jumps = arrays.no_gradient();
   text += jumps.empty() ? "field: minus the gradient of the expected loss, times the rates\n"
                         : "field: no gradient of the expected loss: " + jumps + "\n";
+  if (jumps.empty() && !expected.sampled) text += symmetries_text(arrays, expected);
 }
 
 void add_residuals(std::string& text, const TheoryFile& file) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <Eigen/Eigenvalues>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -242,7 +244,7 @@ std::vector<double> grid_of(const Plane& plane, const Parameters& p, const std::
   return values;
 }
 
-// Second derivatives of the loss over the whole state, and the field of training.
+// Minus the Jacobian of the field over the whole state, of a gradient the second derivatives of the loss.
 class WholeCurvature {
  public:
   WholeCurvature(const Plane& plane, const Parameters& p)
@@ -253,7 +255,10 @@ class WholeCurvature {
     const std::vector<Array> states = arrays_.state_variables();
     for (const Array& s : states)
       directions_.push_back(arrays_.graph->variable("direction of " + s.node().text, s.shape()));
-    evaluator_.emplace(formulas::derivative_along(expected.slopes, states, directions_));
+    is_gradient_ = arrays_.no_gradient().empty();
+    const std::vector<Array> slopes =
+        is_gradient_ ? expected.slopes : negative(arrays_.directions(expected.slopes));
+    evaluator_.emplace(formulas::derivative_along(slopes, states, directions_));
     learning::set_parameters(*evaluator_, arrays_, learning::parameter_values<double>(arrays_));
   }
 
@@ -262,7 +267,7 @@ class WholeCurvature {
     flow_.rhs(x, field, 0);
     point.slope = field.norm();
     learning::set_states(*evaluator_, arrays_, x);
-    Matrix<double> hessian(dimension_, dimension_);
+    Matrix<double> slopes(dimension_, dimension_);
     for (Index i = 0; i < dimension_; ++i) {
       row.setZero();
       row[i] = 1;
@@ -271,9 +276,10 @@ class WholeCurvature {
         from = learning::set_variable(*evaluator_, direction, from);
       evaluator_->run();
       learning::read_outputs(*evaluator_, directions_.size(), row);
-      hessian.col(i) = row;
+      slopes.col(i) = row;
     }
-    const Vector<double> values = symmetric_eigenvalues<double>(hessian);
+    const Vector<double> values = is_gradient_ ? symmetric_eigenvalues<double>(slopes)
+                                               : Vector<double>(eigenvalues_of(slopes).real());
     constexpr double vanishing = 1e-9;  // of the largest
     const double zero = vanishing * values.cwiseAbs().maxCoeff();
     for (const double value : values)
@@ -281,55 +287,79 @@ class WholeCurvature {
   }
 
  private:
+  static std::vector<Array> negative(std::vector<Array> field) {
+    for (Array& part : field) part = -part;
+    return field;
+  }
+  static Eigen::VectorXcd eigenvalues_of(const Matrix<double>& square) {
+    return Eigen::EigenSolver<Matrix<double>>(square, false).eigenvalues();
+  }
+
   LossArrays arrays_;
   LossFlow<double> flow_;
   Index dimension_;
+  bool is_gradient_ = true;
   std::vector<Array> directions_;
   std::optional<formulas::Evaluator<double>> evaluator_;
 };
 
-// Loss, gradient and second derivatives over the two numbers.
+// The loss, minus the field along the two numbers, and its derivatives by them; of a gradient those of the loss.
 struct PlaneQuadratic {
   double value = 0;
   std::array<double, 2> slope{};
-  double xx = 0, xy = 0, yy = 0;
+  double xx = 0, xy = 0, yx = 0, yy = 0;
 };
 
 class PlaneDerivatives {
  public:
   PlaneDerivatives(const Plane& plane, const Parameters& p) : arrays_(plane, p) {
     const learning::ExpectedLoss expected(arrays_.arrays, plane.loss);
-    const Array loss =
-        formulas::substituted({expected.summed}, arrays_.arrays.state_variables(), arrays_.x)
-            .front();
+    const std::vector<Array> states = arrays_.arrays.state_variables();
+    const Array loss = formulas::substituted({expected.summed}, states, arrays_.x).front();
     std::vector<Array> axes, outputs{loss};
     for (const FileLandscape::Axis& axis : plane.written.axes)
       axes.push_back(arrays_.arrays.graph->variable(axis.name, {}));
-    const std::vector<Array> slope = formulas::gradient(loss, axes);
+    std::vector<Array> slope;
+    if (arrays_.arrays.no_gradient().empty()) {
+      slope = formulas::gradient(loss, axes);
+    } else {
+      const std::vector<Array> field =
+          formulas::substituted(arrays_.arrays.directions(expected.slopes), states, arrays_.x);
+      for (const Array& along : formulas::pull_back(arrays_.x, field, axes))
+        slope.push_back(-along);
+    }
     outputs.insert(outputs.end(), slope.begin(), slope.end());
     const Array one = loss.number(1), zero = loss.number(0);
-    const std::vector<Array> along_x = formulas::derivative_along(slope, axes, {one, zero});
-    outputs.insert(outputs.end(), along_x.begin(), along_x.end());
-    outputs.push_back(formulas::derivative_along({slope[1]}, axes, {zero, one}).front());
+    for (const std::vector<Array>& along : {std::vector{one, zero}, std::vector{zero, one}}) {
+      const std::vector<Array> made = formulas::derivative_along(slope, axes, along);
+      outputs.insert(outputs.end(), made.begin(), made.end());
+    }
     numbers_.emplace(plane, p, arrays_, outputs);
   }
   PlaneQuadratic at(double x, double y) {
     numbers_->at(x, y, read_);
-    return {read_[0], {read_[1], read_[2]}, read_[3], read_[4], read_[5]};
+    return {read_[0], {read_[1], read_[2]}, read_[3], read_[5], read_[4], read_[6]};
   }
 
  private:
   PlaneArrays arrays_;
   std::optional<PlaneNumbers<double>> numbers_;
-  Vector<double> read_{6};
+  Vector<double> read_{7};
 };
 
 // Newton's step; along a direction in which the second derivative vanishes there is none.
 std::array<double, 2> newton_step(const PlaneQuadratic& q) {
+  constexpr double vanishing = 1e-10;  // of the other curvature, or of their product
+  if (q.xy != q.yx) {
+    const double area = q.xx * q.yy - q.xy * q.yx;
+    const double size = std::abs(q.xx) + std::abs(q.yy) + std::abs(q.xy) + std::abs(q.yx);
+    if (std::abs(area) > vanishing * size * size)
+      return {(q.xy * q.slope[1] - q.yy * q.slope[0]) / area,
+              (q.yx * q.slope[0] - q.xx * q.slope[1]) / area};
+  }
   const double mean = (q.xx + q.yy) / 2, half = (q.xx - q.yy) / 2;
   const double radius = std::hypot(half, q.xy);
   const double angle = std::atan2(q.xy, half) / 2;
-  constexpr double vanishing = 1e-10;  // of the other
   const double zero = vanishing * (std::abs(mean) + radius);
   std::array<double, 2> step{0, 0};
   for (const auto& [curvature, x, y] :
@@ -347,7 +377,7 @@ std::array<double, 2> newton_step(const PlaneQuadratic& q) {
 bool is_flat(const PlaneQuadratic& q) {
   constexpr double vanishing = 1e-6;  // of the product, in the square of the sum
   const double size = std::abs(q.xx) + std::abs(q.yy) + std::abs(q.xy);
-  return size > 0 && std::abs(q.xx * q.yy - q.xy * q.xy) <= vanishing * size * size;
+  return size > 0 && std::abs(q.xx * q.yy - q.xy * q.yx) <= vanishing * size * size;
 }
 
 std::vector<LandscapeCritical> critical_points(const Plane& plane, const Parameters& p,
@@ -529,8 +559,7 @@ LossLandscape landscape_of(const TheoryFile& file, const FileLandscape& written)
       return grid_of(*plane, p, xs, ys, jobs);
     };
     LossArrays arrays(plane->as_written, p, {}, 1);
-    if (!learning::ExpectedLoss(arrays, plane->as_written).sampled &&
-        arrays.no_gradient().empty()) {
+    if (!learning::ExpectedLoss(arrays, plane->as_written).sampled) {
       loss.critical = [plane, p](const LandscapeBox& box) {
         return critical_points(*plane, p, box);
       };

@@ -428,8 +428,11 @@ class FileReader : private EntryReader {
   void add_landscape(const TomlNode& node, const std::string& entry) {
     require_kind(node, entry, Kind::table);
     check_keys(node, entry, {"over", "set", "rung", "paths", "rest"});
-    if (const TomlNode* rest = node.find("rest"))
-      refuse(rest->key_place, entry, "rest is of a later version; set all states, or leave it out");
+    const TomlNode* rest = node.find("rest");
+    if (rest != nullptr && rest->is(Kind::text) && rest->text == "minimised") {
+      made_.unread.push_back(entry);
+      return;
+    }
     FileLandscape landscape{.name = node.key};
     const TomlNode* over = node.find("over");
     constexpr const char* example = "as in over = { a = [-1, 3], b = [-1, 3] }";
@@ -468,16 +471,21 @@ class FileReader : private EntryReader {
     }
     const TomlNode* set = node.find("set");
     if (set == nullptr) refuse(node, entry, "sets no state; give set = { STATE = \"...\" }");
-    require_kind(*set, entry, Kind::table);
     if (const LossRung* own = own_rung(landscape.rung)) {
       states = own->state_names();
     } else {
       for (const LossState& s : made_.loss.states) states.push_back(s.name);
     }
-    check_keys(*set, entry, states);
-    for (const TomlNode& e : set->parts) {
-      landscape.set.push_back({e.key, formula(e, fmt::format("{}.{}", entry, e.key),
-                                              fmt::format("landscape {} {}", node.key, e.key))});
+    for (const TomlNode* table : {set, rest}) {
+      if (table == nullptr) continue;
+      require_kind(*table, entry, Kind::table);
+      check_keys(*table, entry, states);
+      for (const TomlNode& e : table->parts) {
+        if (std::ranges::find(landscape.set, e.key, &NamedFormula::name) != landscape.set.end())
+          refuse(e, entry, fmt::format("{} is set already", e.key));
+        landscape.set.push_back({e.key, formula(e, fmt::format("{}.{}", entry, e.key),
+                                                fmt::format("landscape {} {}", node.key, e.key))});
+      }
     }
     made_.landscapes.push_back(std::move(landscape));
   }
