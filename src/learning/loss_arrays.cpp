@@ -22,6 +22,7 @@
 #include "learning/entry_error.hpp"
 #include "learning/sample_draws.hpp"
 #include "popgrad/base/error.hpp"
+#include "popgrad/base/memory.hpp"
 #include "popgrad/scalars/dual.hpp"
 #include "popgrad/scalars/rational.hpp"
 #include "popgrad/scalars/real.hpp"
@@ -456,7 +457,13 @@ class Names {
   Array fixed(const NamedFormula& f) {
     std::vector<Draw> draws;
     const Array made = with_laws(f.name, f.formula, draws);
+    // As a number and as a text, in some copies.
+    constexpr double bytes_of_number = 100;
     for (const Draw& draw : draws) {
+      require_memory(
+          bytes_of_number * static_cast<double>(formulas::entries(draw.variable.shape())),
+          fmt::format("the numbers of shape {}", to_text(draw.variable.shape())),
+          "lower the sizes");
       if (draw.probabilities && !read_draws(*draw.probabilities, draws).empty())
         throw InputError("laws of a fixed array may not depend on its draws");
       const DrawSampler sampler(arrays_, {draw},
@@ -720,7 +727,7 @@ class Names {
       const std::string state = fmt::format("{} state {}", entry, name);
       require_free_name(state, name);
       if (const auto known = makers_.find(name); known != makers_.end()) {
-        static const std::set<std::string_view> hidden{"state", "draw", "loss step"};
+        static const std::set<std::string_view> hidden{"state", "draw", "loss step", "observable"};
         if (!hidden.contains(known->second.kind))
           refuse_entry(state, is_already(known->second.kind));
       }
@@ -928,11 +935,17 @@ class Names {
       const OwnArrays& rung = arrays_.own[r];
       for (std::size_t k = 0; k < rung.map.size() && rung.of_loss; ++k) {
         const std::string& text = find(written_.rungs[r].map, rung.names[k])->formula;
-        const auto [known, added] = texts.try_emplace(rung.names[k], text);
-        if (added) arrays_.observables.push_back({rung.names[k], rung.map[k]});
+        const std::string& name = rung.names[k];
+        const std::string entry = fmt::format("rung {} state {}", rung.name, name);
+        const auto [known, added] = texts.try_emplace(name, text);
         if (known->second != text) {
-          refuse_entry(fmt::format("rung {} state {}", rung.name, rung.names[k]),
-                       fmt::format("has the name of another column, of {}", known->second));
+          refuse_entry(entry, fmt::format("has the name of another column, of {}", known->second));
+        }
+        const auto made = makers_.find(name);
+        if (made == makers_.end() || made->second.kind != "observable") {
+          if (added) arrays_.observables.push_back({name, rung.map[k]});
+        } else if (array(name) != rung.map[k]) {
+          refuse_entry(entry, "is an observable already, whose formula is not that of its map");
         }
       }
     }

@@ -127,6 +127,98 @@ TEST_CASE("theory files: critical points of a plane have the counts of the whole
   CHECK(run_popgrad(rest + " --plot " + pictures).status == 2);
 }
 
+TEST_CASE("theory files: directions of critical points are counted along symmetries, and of fields",
+          "[theory_files][cli]") {
+  const Folder folder;
+  const auto points_of = [&](const std::string& law) {
+    return numbers_of(
+        run_popgrad("landscape " + folder.file("law.toml", law) + " plane --critical -q").out);
+  };
+  const auto counts = [](const std::vector<double>& point) {
+    return std::vector<double>(point.begin() + 3, point.end());
+  };
+  // z is set; scaling x up and y down keeps the loss, which does not read n.
+  const std::string product =
+      "state = { x = 1, y = 1, z = 0, n = 3 }\n"
+      "loss = { loss = \"(x * y - 1)**2 / 2 + (z - 2)**2 / 2\" }\n[landscape.plane]\n"
+      "over = { a = [-2, 2], b = [-2, 2] }\nset = { x = \"a\", y = \"b\" }\n";
+  const auto of_product = points_of(product + "rest = { z = \"2\" }\n");
+  REQUIRE(of_product.size() == 2);
+  CHECK(of_product[0].at(2) == Approx(0).margin(1e-12));
+  CHECK(of_product[0].at(3) == Approx(0).margin(1e-9));
+  CHECK(std::vector<double>(of_product[0].begin() + 4, of_product[0].end()) ==
+        std::vector<double>{0, 2, 2});
+  CHECK(counts(of_product[1]) == std::vector<double>{0, 1, 1, 2});
+  const std::string account =
+      run_popgrad("check " + folder.file("product.toml", product + "rest = { z = \"2\" }\n")).out;
+  CHECK(account.find("loss: does not read 1 direction of n\n"
+                     "loss: symmetric along 1 direction of x, y\n") != std::string::npos);
+  // Every W1 -> G W1, W2 -> W2 / G: 2 x 2 directions.
+  CHECK(run_popgrad(
+            "check " +
+            folder.file(
+                "net.toml",
+                "sizes = { h = 2 }\ndraw = { x = \"normal(3)\" }\n"
+                "state = { W1 = { start = \"normal(h, 3)\" }, W2 = { start = \"normal(2, h)\" } "
+                "}\nloss = { loss = \"sum((W2 @ W1 @ x - x[:2])**2)\" }\n"))
+            .out.find("loss: symmetric along 4 directions of W1, W2\n") != std::string::npos);
+  // Without, z is at its start, where the field does not rest.
+  CHECK(points_of(product).at(0).at(3) == Approx(2));
+  // Rotations of v, which is no critical point unless it is as long as 1: one direction of two is theirs.
+  const auto ring = points_of(
+      "sizes = { d = 3 }\nstate = { v = { shape = \"d\" } }\n"
+      "loss = { loss = \"(v @ v - 1)**2\" }\n[landscape.plane]\nover = { a = [0.5, 2], b = [-1, 1] "
+      "}\nset = { v = \"stack([a, 0 * b, 0])\" }\n");
+  REQUIRE(!ring.empty());
+  CHECK(std::vector<double>(ring[0].begin() + 4, ring[0].end()) == std::vector<double>{0, 2, 1});
+  // Descent in x and ascent in y: the point attracts, where the loss has a saddle.
+  const std::string game =
+      "state = { x = 1, y = 1 }\nloss = { loss = \"x**2 / 2 + 3 * x * y - y**2 / 4\" }\n"
+      "[landscape.plane]\nover = { a = [-2, 2], b = [-2, 2] }\nset = { x = \"a\", y = \"b\" }\n";
+  const auto saddle = points_of(game);
+  REQUIRE(saddle.size() == 1);
+  CHECK(counts(saddle[0]) == std::vector<double>{0, 1, 0, 1});
+  const auto attracting = points_of(game + "[training]\nmove = { y = \"-grad(y)\" }\n");
+  REQUIRE(attracting.size() == 1);
+  CHECK(counts(attracting[0]) == std::vector<double>{0, 0, 0, 2});
+  const auto repelling = points_of(game + "[training]\nmove = { x = \"-2 * grad(x)\" }\n");
+  CHECK(counts(repelling.at(0)) == std::vector<double>{0, 2, 0, 0});
+  CHECK(run_popgrad("check " + folder.file("twice.toml", product + "rest = { x = \"2\" }\n"))
+            .out.find("landscape.plane: x is set already") != std::string::npos);
+  CHECK(run_popgrad("check " + folder.file("least.toml", product + "rest = \"minimised\"\n"))
+            .out.find("not read: landscape.plane") != std::string::npos);
+}
+
+TEST_CASE("theory files: states of a rung may have names of observables", "[theory_files][cli]") {
+  const Folder folder;
+  const std::string law =
+      "sizes = { N = 5, K = 2 }\nfixed = { B = \"orthogonal(K, N)\" }\ndraw = { x = \"normal(N)\" "
+      "}\n"
+      "state = { J = { start = \"normal(K, N) / 2\" } }\n"
+      "loss = { loss = \"sum(erf(J @ x) - erf(B @ x))**2 / 2\" }\n"
+      "observables = { Q = \"J @ J.T\", R = \"J @ B.T\", part = \"R[0, 0] - R[0, 1] + Q[1, 1]\" "
+      "}\n";
+  const std::string file =
+      folder.file("order.toml", law + "[rung.order]\nmap = { Q = \"J @ J.T\", R = \"J @ B.T\" }\n");
+  CHECK(run_popgrad("check " + file).status == 0);
+  const auto columns = [&](const std::string& rung) {
+    return lines_of(run_popgrad("run " + file + " " + rung + " --t1 2 --save 3 -q -o -").out);
+  };
+  const std::vector<std::string> fine = columns("flow"), coarse = columns("order");
+  REQUIRE(coarse.size() == 4);
+  CHECK(coarse[0] == "t,part,Q_0_0,Q_0_1,Q_1_0,Q_1_1,R_0_0,R_0_1,R_1_0,R_1_1");
+  CHECK(fine[0] == "t,loss,Q_0_0,Q_0_1,Q_1_0,Q_1_1,R_0_0,R_0_1,R_1_0,R_1_1,part");
+  const std::vector<double> a = numbers_of(fine[0] + "\n" + fine[3]).at(0),
+                            b = numbers_of(coarse[0] + "\n" + coarse[3]).at(0);
+  CHECK(a.at(10) == Approx(b.at(1)).epsilon(1e-6));
+  for (std::size_t k = 2; k < 10; ++k) CHECK(a.at(k) == Approx(b.at(k)).epsilon(1e-6));
+  const std::string other = folder.file(
+      "other.toml", law + "[rung.order]\nmap = { Q = \"2 * J @ J.T\", R = \"J @ B.T\" }\n");
+  CHECK(run_popgrad("check " + other)
+            .out.find("other.toml:7:15: rung.order.map.Q: is an observable already, whose formula "
+                      "is not that of its map") != std::string::npos);
+}
+
 TEST_CASE("theory files: what no command can do with one is said in a line",
           "[theory_files][cli]") {
   const Folder folder;
