@@ -99,9 +99,10 @@ std::vector<Array> derivative_along(const std::vector<Array>& outputs,
     along.emplace(variables[k].place, directions[k]);
   std::size_t end = 0;
   for (const Array& output : outputs) end = std::max(end, output.place + 1);
+  const std::vector<bool> needed = needed_for(outputs);
   for (std::size_t k = 0; k < end; ++k) {
     const GraphNode& node = graph.node(k);
-    if (along.contains(k) || node.operation->pull == nullptr) continue;
+    if (!needed[k] || along.contains(k) || node.operation->pull == nullptr) continue;
     const Array result{&graph, k};
     const Array adjoint = graph.variable("adjoint", node.shape);
     Pullback p{.adjoint = adjoint, .result = result, .inputs = {}};

@@ -211,7 +211,8 @@ Array Graph::add(GraphNode node) {
   for (const Dimension& d : node.shape) count *= static_cast<double>(d.extent);
   constexpr double small = 1e6;
   if (count > small) {
-    require_memory(count * sizeof(double), fmt::format("an array of shape {}", to_text(node.shape)),
+    require_memory(count * sizeof(double),
+                   fmt::format("the numbers of an array of shape {}", to_text(node.shape)),
                    "lower the sizes");
   }
   const auto [known, added] = known_.try_emplace(key_of(node), nodes_.size());

@@ -427,12 +427,31 @@ std::optional<std::string> short_decimal(const Rational& value) {
   return std::nullopt;
 }
 
+namespace {
+
+// A diagonal along two of more than two axes, as a product with an identity matrix.
+Array on_diagonal(const GraphNode& node, const Array& entries) {
+  const Index first = node.numbers[0], second = node.numbers[1];
+  const Dimension &rows = node.shape[static_cast<std::size_t>(first)],
+                  &columns = node.shape[static_cast<std::size_t>(second)];
+  if (rows.extent != columns.extent) return entries.graph->add(node);
+  Array identity = entries.graph->eye(rows, columns);
+  for (Index axis = 0; axis < static_cast<Index>(node.shape.size()); ++axis) {
+    if (axis != first && axis != second) identity = keep_axes(identity, axis, 1);
+  }
+  return keep_axes(entries, second, 1) * identity;
+}
+
+}  // namespace
+
 std::vector<Array> in_numpy(const std::vector<Array>& formulas) {
   if (formulas.empty()) return {};
   return rebuilt(formulas, [](const Array& old, GraphNode node) {
     Graph& graph = *old.graph;
     if (old.is("put"))
       return summed_places(node, {&graph, node.inputs[0]}, {&graph, node.inputs[1]});
+    if (old.is("diagonal_matrix") && old.rank() > 2)
+      return on_diagonal(node, {&graph, node.inputs[0]});
     // Where it was needed, derivatives are taken already.
     if (old.is("stop_gradient")) return Array{&graph, node.inputs[0]};
     // A number of Python takes no index such as None.

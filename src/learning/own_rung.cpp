@@ -93,7 +93,7 @@ class OfState {
 // A law that is left out, which all copies of a rung share: deriving it may take seconds.
 struct Derived {
   Derived(const LossInstance& instance, std::size_t place)
-      : laws(instance.written, instance.given), law(laws.own(place)) {
+      : laws(instance.written, instance.given, instance.seed), law(laws.own(place)) {
     if (!law.sampled_at.empty()) {
       reject_entry(instance.written.name, "rung " + laws.arrays().own[place].name,
                    "leaves its steps out, and the field is sampled or by quadrature");

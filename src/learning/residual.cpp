@@ -74,11 +74,24 @@ std::vector<Subject> subjects_of(const SampleLoss& loss) {
 /// Residuals as formulas.
 class Problems {
  public:
-  Problems(const SampleLoss& loss, const Parameters& given) : loss_(loss), laws_(loss, given) {}
+  Problems(const SampleLoss& loss, const Parameters& given, std::uint64_t seed)
+      : loss_(loss), laws_(loss, given, seed) {}
   [[nodiscard]] const LossArrays& arrays() { return laws_.arrays(); }
 
   Problem of(const Subject& subject) {
     Problem made{.subject = subject.text};
+    try {
+      add(subject, made);
+    } catch (const EntryError&) {
+      throw;
+    } catch (const InputError& error) {  // of functions without derivative
+      made = {.subject = subject.text, .why_not = error.what()};
+    }
+    return made;
+  }
+
+ private:
+  void add(const Subject& subject, Problem& made) {
     switch (subject.kind) {
       case Kind::expected:
         add_expected(subject.place, made);
@@ -93,10 +106,8 @@ class Problems {
         add_invariant(arrays().invariants[subject.place], made);
         break;
     }
-    return made;
   }
 
- private:
   void add_expected(std::size_t place, Problem& made) {
     const LossArrays& all = arrays();
     made.states = all.state_variables();
@@ -310,7 +321,7 @@ class Measured {
 
   std::vector<At> states() {
     const AnyRung<double> rung = problem_.own ? own_rung<double>(instance_, *problem_.own, false)
-                                              : forget_type(LossFlow<double>(instance_));
+                                              : loss_rung<double>(instance_);
     std::vector<At> found;
     if (problem_.is_closed) {
       for (const double t : equally_spaced(0.0, loss_.end, times))
@@ -528,7 +539,7 @@ std::vector<Parameters> other_sizes(const SampleLoss& loss, const Parameters& gi
 class Examiner {
  public:
   Examiner(const SampleLoss& loss, const Parameters& given, const ResidualRequest& request)
-      : loss_(loss), given_(given), request_(request), problems_(loss, given) {
+      : loss_(loss), given_(given), request_(request), problems_(loss, given, request.seed) {
     if (!request.only_points) free_ = with_free_shapes(loss);
   }
 
@@ -601,8 +612,9 @@ class Examiner {
     std::string wrong;
     for (const Parameters& sizes_there : other_sizes(loss_, given_)) {
       try {
-        Problems there(free_, sizes_there);
+        Problems there(free_, sizes_there, request_.seed);
         const Problem other = there.of(subject);
+        if (!other.why_not.empty()) continue;
         const AtPoints found = points(other.what, drawn_variables(there.arrays(), request_.seed));
         if (found.points > 0 && found.largest && wrong.empty()) {
           wrong = fmt::format("; with other sizes not: {} at {}: {}", found.largest->component,

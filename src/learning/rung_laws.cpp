@@ -14,8 +14,8 @@ namespace popgrad::learning {
 
 using formulas::substituted;
 
-RungLaws::RungLaws(const SampleLoss& loss, const Parameters& given)
-    : name_(loss.name), arrays_(loss, given) {
+RungLaws::RungLaws(const SampleLoss& loss, const Parameters& given, std::uint64_t seed)
+    : name_(loss.name), arrays_(loss, given, {}, seed) {
   if (!loss.loss.empty()) expected_.emplace(arrays_, loss);
 }
 

@@ -2,6 +2,7 @@
 /// Laws of motion of all rungs of a loss as formulas of one graph, in the time of the finest.
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,8 +22,8 @@ struct RungLaw {
 
 class RungLaws {
  public:
-  /// Throws InputError.
-  RungLaws(const SampleLoss& loss, const Parameters& given);
+  /// `seed` draws what is fixed. Throws InputError.
+  RungLaws(const SampleLoss& loss, const Parameters& given, std::uint64_t seed = 0);
 
   [[nodiscard]] LossArrays& arrays() { return arrays_; }
   [[nodiscard]] Array time() const { return arrays_.graph->variable(time_name, {}); }
