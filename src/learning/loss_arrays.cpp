@@ -770,6 +770,8 @@ class Names {
       refuse_entry(entry, "has no law: give flow, step or closed");
     if (!made.has_law() && made.map.empty())
       refuse_entry(entry, "has a lift only; laws left out need a map too in this version");
+    if (!made.has_law() && made.of_steps && arrays_.has_timed_rates())
+      refuse_entry(entry, "leaves its steps out, but rates depend on the time; give its step");
     if (!made.has_law() && made.of_sgd && !made.lift.empty())
       refuse_entry(
           entry, "leaves its law out, which of sgd is derived from a map only; leave out the lift");
