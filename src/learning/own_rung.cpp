@@ -250,8 +250,9 @@ class OwnRung {
         along = evaluator(formulas::derivative_along(own.map, states, directions));
       }
       if constexpr (!std::same_as<T, Dual<double>>) {
-        if (laws) {
-          jumps.emplace(laws->own(of.place_).values, laws->arrays(), parameters);
+        if (derived && !own.of_steps) {
+          const std::lock_guard lock(derived->graph);
+          jumps.emplace(derived->law.values, derived->laws.arrays(), parameters);
         } else {
           jumps.emplace(own.flow, arrays, parameters, time ? own.time : std::nullopt);
         }
