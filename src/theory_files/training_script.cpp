@@ -74,6 +74,7 @@ Definitions torch_definitions() {
       {"softplus", "def softplus(x):\n    return torch.logaddexp(array(x), torch.zeros(()))"},
       {"gelu", "def gelu(x):\n    return torch.nn.functional.gelu(array(x))"},
       {"inv", "inv = torch.linalg.inv"},
+      {"cholesky", "cholesky = torch.linalg.cholesky"},
       {"solve", "solve = torch.linalg.solve"},
       {"eigvalsh", "eigvalsh = torch.linalg.eigvalsh"},
   };
@@ -118,7 +119,7 @@ Definitions numpy_definitions() {
         "diag",  "outer", "trace", "reshape", "exp",   "log",     "sqrt",    "sin",
         "cos",   "tanh",  "abs",   "sign",    "floor", "minimum", "maximum", "einsum"})
     made.emplace(name, fmt::format("{0} = np.{0}", name));
-  for (const char* name : {"inv", "solve", "eigvalsh"})
+  for (const char* name : {"inv", "solve", "eigvalsh", "cholesky"})
     made.emplace(name, fmt::format("{0} = np.linalg.{0}", name));
   return made;
 }

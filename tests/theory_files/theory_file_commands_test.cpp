@@ -343,7 +343,7 @@ TEST_CASE("theory files: exported scripts of all examples run, and descend witho
   const std::string script = folder.file("train.py"), log = folder.file("log.csv");
   const std::string python = "/usr/bin/python3 ";
   if (shell(python + "-c 'import numpy' 2>/dev/null").status != 0) return;
-  for (const char* name : {"edge", "logistic", "network"}) {
+  for (const char* name : {"edge", "logistic", "network", "icl"}) {
     INFO(name);
     REQUIRE(run_popgrad("export " + example(name) + " --numpy -q -o " + script).status == 0);
     const Answer trained =

@@ -196,6 +196,29 @@ TEST_CASE("theory files: moves take the place of gradients, also of one draw",
              Contains("directions(asked.eta * step, *slopes)"));
 }
 
+TEST_CASE("theory files: exported scripts have rates that depend on time, and moves",
+          "[theory_files][training][cli]") {
+  using namespace command_line;
+  const Folder folder;
+  const std::string script = folder.file("train.py"), log = folder.file("log.csv");
+  const std::string law =
+      folder.file("law.toml", stopped + "move = { v = \"2 * grad(v) + sum(grad(u)) / 3\" }\n");
+  const std::string python = "/usr/bin/python3 ";
+  if (shell(python + "-c 'import numpy' 2>/dev/null").status != 0) return;
+  REQUIRE(run_popgrad("export " + law + " --numpy -q -o " + script).status == 0);
+  const Answer trained =
+      shell(python + script + " --eta 0.5 --steps 30 --every 30 --output " + log + " 2>&1");
+  INFO(trained.out);
+  REQUIRE(trained.status == 0);
+  const auto last_number = [](const std::string& table) {
+    const std::string line = table.substr(0, table.find_last_not_of("\r\n") + 1);
+    return std::stod(line.substr(line.find_last_of(',') + 1));
+  };
+  const std::string run =
+      run_popgrad("run " + law + " gd --eta 0.5 --steps 30 --save 2 -q -o -").out;
+  CHECK(last_number(content(log)) == Approx(last_number(run)).epsilon(1e-12));
+}
+
 TEST_CASE("theory files: what is no move is refused", "[theory_files][training]") {
   const auto refused = [](const std::string& move) {
     return with_move("move = { V = \"" + move + "\" }");
