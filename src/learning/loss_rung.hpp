@@ -110,9 +110,11 @@ class LossFlow {
 
   /// Of the rates.
   [[nodiscard]] bool has_timed_rates() const { return parts_->arrays.has_timed_rates(); }
-  [[nodiscard]] std::vector<T> jumps(const T& start, const T& end) const
-      requires(std::same_as<T, double> || std::same_as<T, Real>) {
-    return parts_->jumps ? parts_->jumps->between(start, end) : std::vector<T>{};
+  [[nodiscard]] std::vector<T> jumps(const T& start, const T& end) const {
+    if constexpr (std::same_as<T, double> || std::same_as<T, Real>) {
+      if (parts_->jumps) return parts_->jumps->between(start, end);
+    }
+    return {};
   }
 
   // --- in double, the random field
