@@ -938,7 +938,7 @@ class Names {
       for (std::size_t k = 0; k < rung.map.size() && rung.of_loss; ++k) {
         const std::string& text = find(written_.rungs[r].map, rung.names[k])->formula;
         const std::string& name = rung.names[k];
-        const std::string entry = fmt::format("rung {} state {}", rung.name, name);
+        const std::string entry = fmt::format("rung {} map {}", rung.name, name);
         const auto [known, added] = texts.try_emplace(name, text);
         if (known->second != text) {
           refuse_entry(entry, fmt::format("has the name of another column, of {}", known->second));

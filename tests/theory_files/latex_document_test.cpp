@@ -73,7 +73,7 @@ std::string mistake_in(const std::string& text) {
 TEST_CASE("exported documents are valid LaTeX", "[theory_files][latex]") {
   CHECK(mistake_in("\\left( a \\right) {b} \\{") == "");
   CHECK(mistake_in("\\frac{a}{b") == "{ is not closed");
-  CHECK(mistake_in("\\left( {a \\right) }") == "right at right) }");
+  CHECK(mistake_in("\\left( {a \\right) }") == "right at \\right) }");
   CHECK(mistake_in("\\nosuch").starts_with("nosuch"));
   CHECK(mistake_in("a & b").starts_with("&"));
   const Folder folder;
