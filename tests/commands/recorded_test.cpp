@@ -436,7 +436,7 @@ TEST_CASE("recorded runs: incomplete logs are judged with the rows that they hav
     return run_popgrad(
         "compare joma sgd --no-ladder --no-events --no-fit -q --runs 32 --eta 0.1 --batch 8 "
         "--group seed --map "
-        "attention_entropy=attn_ent,loss=loss --clock 'lr*step' --instance " +
+        "attention_entropy=attn_ent,loss=loss --clock '0.1*step' --instance " +
         data + "joma.json --with " + folder.file("runs.csv", text + last));
   };
   const Answer sound = judged("");
