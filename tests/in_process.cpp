@@ -1,7 +1,8 @@
-#include <cstdlib>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "commands/commands.hpp"
@@ -43,23 +44,25 @@ std::optional<std::vector<std::string>> separated(std::string_view line) {
   return words;
 }
 
-/// A stream into memory.
-struct Kept {
-  char* bytes = nullptr;
-  std::size_t size = 0;
-  std::FILE* file = ::open_memstream(&bytes, &size);
+ssize_t append(void* text, const char* bytes, std::size_t size) {
+  static_cast<std::string*>(text)->append(bytes, size);
+  return static_cast<ssize_t>(size);
+}
 
-  Kept() = default;
-  ~Kept() {
-    std::fclose(file);
-    std::free(bytes);
+/// Into a text, with the buffer that a stream into a pipe has, so that lines come in the same order.
+struct Kept {
+  std::FILE* file;
+
+  Kept(std::string& text, int mode, std::size_t size) {
+    cookie_io_functions_t functions{};
+    functions.write = append;
+    file = ::fopencookie(&text, "w", functions);
+    REQUIRE(file != nullptr);
+    std::setvbuf(file, nullptr, mode, size);
   }
+  ~Kept() { std::fclose(file); }
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
-  [[nodiscard]] std::string text() const {
-    std::fflush(file);
-    return {bytes, size};
-  }
 };
 
 }  // namespace
@@ -67,13 +70,15 @@ struct Kept {
 Answer run_popgrad(const std::string& words) {
   std::optional<std::vector<std::string>> all = separated(words);
   if (!all) return shell(places::popgrad() + " " + words + " 2>&1");
-  const Kept output, errors;
+  constexpr std::size_t buffer = 4096;
+  Answer answer{};
+  const Kept output(answer.out, _IOFBF, buffer), errors(answer.out, _IONBF, 0);
   cli::Host host;
   host.output = output.file;
   host.errors = errors.file;
-  const int status = cli::run({std::move(*all), theories(), "popgrad", &host});
-  // As a pipe gets them: standard output is written when the program ends.
-  return {status, errors.text() + output.text()};
+  answer.status = cli::run({std::move(*all), theories(), "popgrad", &host});
+  std::fflush(output.file);
+  return answer;
 }
 
 }  // namespace command_line
