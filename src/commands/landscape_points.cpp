@@ -35,10 +35,9 @@ int list_critical_points(const CommonOptions& common, const LossLandscape& lands
                          const LandscapeLoss& loss, const LandscapeBox& box,
                          const Invocation& call) {
   if (!loss.critical) {
-    reject(
-        popgrad_landscape, "--critical", landscape.name,
-        "has no field whose zeros could be found: the loss is sampled or jumps, or none is written "
-        "as a formula");
+    reject(popgrad_landscape, "--critical", landscape.name,
+           "has no field whose zeros could be found: the loss is sampled, or none is written "
+           "as a formula");
   }
   if (!common.output.empty() && common.output != "-") check_writable(common.output);
   const std::vector<LandscapeCritical> points = loss.critical(box);

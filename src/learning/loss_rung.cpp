@@ -366,10 +366,12 @@ Vector<double> LossFlow<T>::field_errors(const Vector<double>& x, double t) cons
 
 template <class T>
 AnyRung<T> loss_rung(const std::shared_ptr<const LossInstance>& instance) {
-  AnyRung<T> any = forget_type(LossFlow<T>(instance));
+  LossFlow<T> made(instance);
+  const bool is_timed = made.has_timed_rates();
+  AnyRung<T> any = forget_type(std::move(made));
+  if (!is_timed) return any;
   if constexpr (!std::same_as<T, Dual<double>>) {
     const auto flow = std::make_shared<LossFlow<T>>(instance);
-    if (!flow->has_timed_rates()) return any;
     any.field.value = JumpingField<T>{
         any.field.value, [flow](const T& start, const T& end) { return flow->jumps(start, end); }};
     if constexpr (std::same_as<T, double>) {

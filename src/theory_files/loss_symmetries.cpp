@@ -90,6 +90,7 @@ LossSymmetries::LossSymmetries(const learning::LossArrays& arrays, const Gradien
     const Vector<double> along = moved(generators, x).transpose() * slope;
     products.noalias() += along * along.transpose();
   }
+  if (!(largest.maxCoeff() > 0)) return;  // nowhere defined, or constant
   Matrix<double> directions = Matrix<double>::Zero(n, 1);
   if (size > 0 && products.trace() > 0) {
     const PrincipalAxes<double> axes = principal_axes<double>(products);
