@@ -60,8 +60,8 @@ struct LossState {
   /// of the finer rung.
   std::string start = {};
   std::string shape = {};  ///< empty: that of the start
-  std::string rate =
-      "1";  ///< of parameters and `t`, at step k of gd and sgd eta * k; with `t` there is no rung moments
+  /// Of parameters and `t`, which at step k of gd and sgd is eta * k; with `t` there is no rung moments.
+  std::string rate = "1";
   /// What takes the place of the gradient: linear in grad(NAME), the gradients by states, and of parameters. Empty: its own.
   std::string move = {};
 };
