@@ -22,6 +22,7 @@
 #include "commands/theory_word.hpp"
 #include "io/input_files.hpp"
 #include "io/made_with.hpp"
+#include "learning/entry_error.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/failure.hpp"
 #include "popgrad/base/interruption.hpp"
@@ -156,6 +157,8 @@ int carry_out(const Invocation& call) {
   const TheoriesOfWords chosen(call);
   try {
     return carry_out(chosen.call(), commands_of(chosen.call(), true));
+  } catch (const learning::EntryError& error) {  // of a rung that is made when it runs
+    throw chosen.placed(error);
   } catch (const UsageError& error) {
     const bool named = !call.words.empty() && std::ranges::any_of(entries, [&](const auto& entry) {
       return call.words[0] == entry.name;

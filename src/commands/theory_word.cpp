@@ -95,7 +95,8 @@ TheoriesOfWords::TheoriesOfWords(const Invocation& call) : call_(call) {
     throw InputError(fmt::format("popgrad {}: {}: takes no theory file; {}, {} do", call.words[0],
                                  file, fmt::join(of_models, ", "), fmt::join(of_statements, ", ")));
   }
-  theory_files::TheoryFile read = theory_files::parse_theory_file(read_file(file), file);
+  theory_files::TheoryFile& read =
+      file_.emplace(theory_files::parse_theory_file(read_file(file), file));
   const bool takes_statements = contains(of_statements, call.words[0]);
   own_.push_back(theory_files::theory_of(read, takes_statements || call.words[0] == "list"));
   refuse_names_of_options(own_.front(), call);
@@ -107,6 +108,10 @@ TheoriesOfWords::TheoriesOfWords(const Invocation& call) : call_(call) {
   }
   if (call.words[0] == "landscape" && own_.front().landscapes.empty())
     throw InputError(fmt::format("popgrad landscape: {}: has no section [landscape.NAME]", file));
+}
+
+InputError TheoriesOfWords::placed(const InputError& error) const {
+  return file_ ? theory_files::located(*file_, error) : error;
 }
 
 }  // namespace popgrad::cli

@@ -8,7 +8,6 @@
 #include "formulas/operation.hpp"
 #include "learning/loss_rung.hpp"
 #include "learning/own_rung.hpp"
-#include "learning/rung_laws.hpp"
 #include "popgrad/fluctuations/prediction.hpp"
 #include "popgrad/learning/sample_loss.hpp"
 #include "popgrad/rungs/declared_parameter.hpp"
@@ -162,9 +161,6 @@ void add_own_rungs(const SampleLoss& loss, const LossArrays& arrays, ModelTable&
         table.rungs.push_back(with_given_state(rung, fmt::format("{} {}", loss.name, name)));
       }
     };
-    // Of sgd it may take seconds; then making the rung and `check` refuse what does not close.
-    const bool of_map = !own.has_law() && own.lift.empty() && !own.of_sgd;
-    if (of_map) static_cast<void>(RungLaws(loss, Parameters(loss.name)).own(k));
     if (own.flows()) {
       add(own.name, RungKind::flow,
           own.has_law() ? "flow as written" : "flow derived from that of " + written.of);

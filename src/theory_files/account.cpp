@@ -163,7 +163,11 @@ std::string account_of(TheoryFile& file) {
   std::vector<std::string> names;
   for (const RungInfo& rung : theory.model->rungs()) names.push_back(rung.name);
   text += fmt::format("rungs: {}\n", fmt::join(names, ", "));
-  add_residuals(text, file);
+  try {
+    add_residuals(text, file);
+  } catch (const learning::EntryError& error) {  // of laws that do not follow from their map
+    throw located(file, error);
+  }
   add_other_sizes(text, file);
   return text;
 }

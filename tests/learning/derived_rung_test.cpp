@@ -29,6 +29,15 @@ SampleLoss committee() {
           .rungs = {{.name = "overlaps", .map = {{"R", "J @ B.T"}, {"Q", "J @ J.T"}}}}};
 }
 
+std::string refusal_of(const SampleLoss& loss, const std::string& rung) {
+  try {
+    static_cast<void>(model_of_loss(loss)->rung(rung, Parameters(loss.name), 1));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "it is taken";
+}
+
 TEST_CASE("order parameters of a committee are derived from their map", "[learning]") {
   SampleLoss loss = committee();
   loss.loss[0].formula = GENERATE("(sum((J @ x)**2) - sum((B @ x)**2))**2 / 4",
@@ -74,23 +83,9 @@ TEST_CASE("the law that is derived for phase retrieval is printed", "[learning]"
 TEST_CASE("a law that does not close is refused", "[learning]") {
   SampleLoss loss = committee();
   loss.rungs[0].map = {{"Q", "J @ J.T"}};
-  try {
-    static_cast<void>(model_of_loss(loss));
-    FAIL("it is taken");
-  } catch (const InputError& error) {
-    CHECK(std::string(error.what()) ==
-          "committee: rung overlaps leaves its law out, and the derivative of its map does not "
-          "close: that of Q is no formula of the map");
-  }
-}
-
-std::string refusal_of(const SampleLoss& loss, const std::string& rung) {
-  try {
-    static_cast<void>(model_of_loss(loss)->rung(rung, Parameters(loss.name), 1));
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "it is taken";
+  CHECK(refusal_of(loss, "overlaps") ==
+        "committee: rung overlaps leaves its law out, and the derivative of its map does not "
+        "close: that of Q is no formula of the map");
 }
 
 // States of the coarse rung where the map of training leads: columns of the same names.

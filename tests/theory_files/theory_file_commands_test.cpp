@@ -188,6 +188,23 @@ TEST_CASE("theory files: directions of critical points are counted along symmetr
             .out.find("not read: landscape.plane") != std::string::npos);
 }
 
+TEST_CASE("theory files: a law that does not follow from its map is refused at its place",
+          "[theory_files][cli]") {
+  const Folder folder;
+  const std::string file = folder.file(
+      "open.toml",
+      "draw = { x = \"normal(4)\" }\nstate = { J = { start = \"ones(4) / 2\" } }\n"
+      "loss = { loss = \"(erf(J @ x) - x[0])**2 / 2\" }\n[rung.order]\nmap = { Q = \"J @ J\" }\n");
+  for (const std::string command : {"check " + file, "run " + file + " order", "verify " + file}) {
+    CAPTURE(command);
+    const auto refused = run_popgrad(command);
+    CHECK(refused.status == 2);
+    CHECK(refused.out.find(
+              "open.toml:4:1: rung.order: leaves its law out, and the derivative of its "
+              "map does not close: that of Q is no formula of the map") != std::string::npos);
+  }
+}
+
 TEST_CASE("theory files: states of a rung may have names of observables", "[theory_files][cli]") {
   const Folder folder;
   const std::string law =
