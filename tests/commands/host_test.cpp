@@ -72,7 +72,9 @@ TEST_CASE("host: what a command prints for people is what the program prints", "
   Kept kept;
   REQUIRE(kept.carry_out({"compare", "scb", "gd", "flow", "--t1", "1", "--save", "3", "-q"}) ==
           cli::success);
-  CHECK(kept.text() == command_line::run_popgrad("compare scb gd flow --t1 1 --save 3 -q").out);
+  CHECK(
+      kept.text() ==
+      command_line::shell(places::popgrad() + " compare scb gd flow --t1 1 --save 3 -q 2>&1").out);
   CHECK(kept.results.run->runs.front().columns.size() >= 2);
   CHECK(kept.reports > 0);
 }
@@ -121,7 +123,7 @@ TEST_CASE("host: errors are thrown with the lines of the program", "[cli]") {
        {std::vector<std::string>{"run", "scb", "sgd", "--eta", "-1"}, {"list", "--jsno"}}) {
     std::string line;
     for (const std::string& word : words) line += word + " ";
-    std::string output = command_line::run_popgrad(line).out;
+    std::string output = command_line::shell(places::popgrad() + " " + line + " 2>&1").out;
     REQUIRE_FALSE(output.empty());
     output.pop_back();
     CHECK_THROWS_WITH(kept.carry_out(words), Catch::Equals(output));
