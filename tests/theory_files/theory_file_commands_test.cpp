@@ -195,7 +195,7 @@ TEST_CASE("theory files: a law that does not follow from its map is refused at i
       "open.toml",
       "draw = { x = \"normal(4)\" }\nstate = { J = { start = \"ones(4) / 2\" } }\n"
       "loss = { loss = \"(erf(J @ x) - x[0])**2 / 2\" }\n[rung.order]\nmap = { Q = \"J @ J\" }\n");
-  for (const std::string command : {"check " + file, "run " + file + " order", "verify " + file}) {
+  for (const std::string& command : {"check " + file, "run " + file + " order", "verify " + file}) {
     CAPTURE(command);
     const auto refused = run_popgrad(command);
     CHECK(refused.status == 2);
