@@ -201,7 +201,9 @@ class Closing {
     }
     for (const Label label : sums) made.dimensions.erase(label);
     made.factors.push_back(std::move(coarse));
-    made.coefficient /= pattern.term.coefficient;
+    const std::optional<Coefficient> inverse = pattern.term.coefficient.inverse();
+    if (!inverse) return false;
+    made.coefficient *= *inverse;
     if (!replace(made)) return false;
     term = std::move(made);
     return true;

@@ -239,7 +239,7 @@ Array contracted(const Term& term, formulas::Graph& graph) {
                      whole.labels.begin());
     made = made * transpose(whole.array, axes);
   }
-  return made * graph.constant(own.coefficient);
+  return made * own.coefficient.array(graph);
 }
 
 Array sum_of(const std::vector<Term>& terms, const Shape& shape, formulas::Graph& graph) {

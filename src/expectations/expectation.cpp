@@ -399,7 +399,7 @@ class Recursion {
     Term without = term;
     std::erase_if(without.factors, [](const Factor& f) { return f.kind == FactorKind::function; });
     for (const Indexed& factor : *found) {
-      if (const std::optional<Rational> value = rational_value(factor.array)) {
+      if (const std::optional<Coefficient> value = coefficient_of(factor.array)) {
         without.coefficient *= *value;
       } else {
         without.factors.push_back({factor.array, factor.labels});

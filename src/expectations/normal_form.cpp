@@ -31,11 +31,13 @@ double factors_of(const Polynomial& form) {
 }
 
 // 1 where entry i of the result is that of the argument, as a matrix (result, argument).
+Array selection(const Array& start, Index step, const Dimension& count, const Dimension& from) {
+  formulas::Graph& graph = *start.graph;
+  return formulas::one_hot(graph.arange(count) * graph.constant(static_cast<long>(step)) + start,
+                           from);
+}
 Array selection(const formulas::Range& range, const Dimension& from, formulas::Graph& graph) {
-  return formulas::one_hot(
-      graph.arange(range.count) * graph.constant(static_cast<long>(range.step)) +
-          graph.constant(static_cast<long>(range.start)),
-      from);
+  return selection(graph.constant(static_cast<long>(range.start)), range.step, range.count, from);
 }
 
 // Whether there are quotients, logarithms and the like in it, but roots, which are those of variances.
@@ -343,6 +345,29 @@ Polynomial NormalForm::exponential_of(const Array& array) {
   return entries_of(Function::gaussian, broadcast(root, array.shape()));
 }
 
+// Of two entries softmax is a function of their difference.
+std::optional<Polynomial> NormalForm::of_two(const Array& array) {
+  using namespace normal_form_cpp;
+  const Array a = array.input(0);
+  const std::vector<Index>& numbers = array.node().numbers;
+  const bool reduces = array.is("logsumexp");
+  const auto axis = static_cast<std::size_t>(numbers[0]);
+  if ((reduces && numbers[1] != 1) || a.shape()[axis].extent != 2) return std::nullopt;
+  const auto taken = [&](const formulas::Range& along) {
+    std::vector<formulas::Range> ranges;
+    for (const Dimension& d : a.shape()) ranges.push_back({0, 1, d});
+    ranges[axis] = along;
+    return slice(a, ranges);
+  };
+  if (reduces) {
+    const auto entry = [&](Index k) { return reshape(taken({k, 1, {}}), array.shape()); };
+    return of(entry(0) + formulas::apply("softplus", {entry(1) - entry(0)}));
+  }
+  const Array other = taken({1, -1, a.shape()[axis]});
+  return of(array.is("softmax") ? formulas::apply("sigmoid", {a - other})
+                                : -formulas::apply("softplus", {other - a}));
+}
+
 std::optional<Polynomial> NormalForm::function_of(const Array& array) {
   using namespace normal_form_cpp;
   if (!of_functions_) return std::nullopt;
@@ -354,6 +379,7 @@ std::optional<Polynomial> NormalForm::function_of(const Array& array) {
     if (name == name_of(function)) return entries_of(function, a);
   }
   if (name == "exp") return exponential_of(array);
+  if (name == "softmax" || name == "log_softmax" || name == "logsumexp") return of_two(array);
   if (name == "gelu") {
     const Array normal = formulas::apply("erf", {a / formulas::apply("sqrt", {a.number(2)})});
     return of(a * (1 + normal) / 2);
@@ -406,7 +432,7 @@ Polynomial NormalForm::made(const Array& array) {
   if (name == "einsum") return einsum_of(array);
   if (name == "add" || name == "subtract" || name == "concatenate") {
     TermSum sum;
-    Index start = 0;
+    Array start = array.number(0);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const Polynomial& part = of(array.input(i));
       require_few(sum.size() + part.terms.size());
@@ -414,13 +440,14 @@ Polynomial NormalForm::made(const Array& array) {
         if (name == "subtract" && i == 1) term.coefficient = -term.coefficient;
         if (name == "concatenate") {
           const auto axis = static_cast<std::size_t>(node.numbers[0]);
-          const formulas::Range range{start, 1, part.shape[axis]};
-          term = through(term, axis, selection(range, shape[axis], *array.graph), true);
+          term = through(term, axis, selection(start, 1, part.shape[axis], shape[axis]), true);
         }
         sum.add(stretched(std::move(term), shape));
       }
-      if (name == "concatenate")
-        start += part.shape[static_cast<std::size_t>(node.numbers[0])].extent;
+      if (name == "concatenate") {
+        const Dimension& along = part.shape[static_cast<std::size_t>(node.numbers[0])];
+        start = start + Coefficient(along).array(*array.graph);
+      }
     }
     return {shape, sum.terms()};
   }
@@ -432,11 +459,9 @@ Polynomial NormalForm::made(const Array& array) {
   if (name == "divide") {
     const Array divisor = array.input(1);
     if (drawn(divisor)) throw NotHandled("a division by draws");
-    const std::optional<Rational> value = rational_value(divisor);
     // Roots of inverses, which are taken together where they meet.
-    const Array factor = value && *value != 0 ? array.graph->constant(1 / *value)
-                         : divisor.is("sqrt") ? formulas::apply("sqrt", {1 / divisor.input(0)})
-                                              : 1 / divisor;
+    const Array factor =
+        divisor.is("sqrt") ? formulas::apply("sqrt", {1 / divisor.input(0)}) : 1 / divisor;
     return product(of(array.input(0)), of(factor), shape);
   }
   if (name == "where") {
@@ -491,8 +516,8 @@ Polynomial NormalForm::made(const Array& array) {
       for (Index k = 0; k < node.numbers[1]; ++k) {
         const auto axis = static_cast<std::size_t>(node.numbers[0]);
         if (name == "mean")
-          term.coefficient /=
-              Rational(static_cast<long>(term.dimensions.at(term.out[axis]).extent));
+          term.coefficient *=
+              Coefficient(term.dimensions.at(term.out[axis])).inverse().value_or(Coefficient(0));
         term.sum_over(axis);
       }
     } else if (name == "broadcast") {
@@ -582,11 +607,13 @@ Polynomial collected(const Polynomial& form, formulas::Graph& graph) {
       result.add(group.front().term);
       continue;
     }
-    const Rational scale = group.front().coefficient.coefficient;
+    const Coefficient leading = group.front().coefficient.coefficient.leading();
+    const std::optional<Coefficient> inverse = leading.inverse();
+    const Coefficient scale = inverse ? leading : Coefficient();
     std::vector<Term> coefficients;
     for (const Split& split : group) {
       coefficients.push_back(split.coefficient);
-      coefficients.back().coefficient /= scale;
+      coefficients.back().coefficient *= inverse.value_or(Coefficient());
     }
     Term rest = group.front().rest;
     const std::vector<Label> labels = group.front().hole()->labels;

@@ -27,7 +27,7 @@ struct Affine {
 
 /// Of arrays of one graph. Sums, products, quotients by what has no draws, products of matrices and einsum, powers
 /// by whole numbers, sums and means over axes, views, indices and masks without draws; of what is affine in draws
-/// comparisons, and the functions of term.hpp and those made of them.
+/// comparisons, the functions of term.hpp and those made of them, softmax of two entries among them.
 class NormalForm {
  public:
   /// These variables are draws. Only with functions there are terms with factors of that kind. Most factors of all terms
@@ -51,6 +51,7 @@ class NormalForm {
   Polynomial entries_of(Function function, const Array& argument);
   std::optional<Polynomial> over_sign(Function function, const Array& argument);
   Polynomial exponential_of(const Array& array);
+  std::optional<Polynomial> of_two(const Array& array);
   std::optional<Polynomial> function_of(const Array& array);
   Polynomial chosen_by_draws(const Array& array);
 

@@ -302,6 +302,8 @@ Label Term::add_label(const Dimension& dimension) {
 
 void Term::identify(Label kept, Label other) {
   if (kept == other) return;
+  Dimension& dimension = dimensions.at(kept);
+  if (dimension.size.empty()) dimension.size = dimensions.at(other).size;
   for (Factor& factor : factors)
     std::replace(factor.labels.begin(), factor.labels.end(), other, kept);
   std::replace(out.begin(), out.end(), other, kept);
@@ -320,32 +322,14 @@ Shape Term::shape() const {
   return shape;
 }
 
-std::optional<Rational> rational_value(const Array& a) {
-  if (a.rank() != 0) return std::nullopt;
-  if (const Rational* known = formulas::constant_value(a)) return *known;
-  const formulas::Operation& op = *a.node().operation;
-  if (op.kind != formulas::OperationKind::entrywise || op.fold == nullptr) return std::nullopt;
-  std::vector<Rational> values;
-  for (std::size_t i = 0; i < a.node().inputs.size(); ++i) {
-    const std::optional<Rational> value = rational_value(a.input(i));
-    if (!value) return std::nullopt;
-    values.push_back(*value);
-  }
-  try {
-    return op.fold(values);
-  } catch (const InputError&) {  // a division by 0 is reported where it is evaluated
-    return std::nullopt;
-  }
-}
-
 Term term_of(const Array& array, FactorKind kind) {
   Term term;
   if (kind == FactorKind::atom) {
-    if (const std::optional<Rational> value = rational_value(array)) {
-      term.coefficient = *value;
+    if (std::optional<Coefficient> value = coefficient_of(array)) {
+      term.coefficient = std::move(*value);
       return term;
     }
-    const auto scaled = [&](const Rational& factor, const Array& rest) {
+    const auto scaled = [&](const Coefficient& factor, const Array& rest) {
       term = term_of(rest);
       term.coefficient *= factor;
       return stretched(term, array.shape());
@@ -354,12 +338,11 @@ Term term_of(const Array& array, FactorKind kind) {
     const bool is_number = array.is("reshape") && array.input(0).rank() == 0;
     if (array.is("broadcast") || is_number) return scaled(1, array.input(0));
     if (array.is("multiply")) {
-      if (const auto left = rational_value(array.input(0))) return scaled(*left, array.input(1));
-      if (const auto right = rational_value(array.input(1))) return scaled(*right, array.input(0));
+      if (const auto left = coefficient_of(array.input(0))) return scaled(*left, array.input(1));
+      if (const auto right = coefficient_of(array.input(1))) return scaled(*right, array.input(0));
     }
     if (array.is("divide")) {
-      const auto right = rational_value(array.input(1));
-      if (right && *right != 0) return scaled(1 / *right, array.input(0));
+      if (const auto right = inverse_of(array.input(1))) return scaled(*right, array.input(0));
     }
     if (array.is("transpose")) {
       const Term inner = term_of(array.input(0));
@@ -423,8 +406,13 @@ Term stretched(Term term, const Shape& shape) {
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (axis < added) {
       term.out.insert(term.out.begin() + static_cast<Index>(axis), term.add_label(shape[axis]));
-    } else if (term.dimensions.at(term.out[axis]).extent != shape[axis].extent) {
+      continue;
+    }
+    Dimension& own = term.dimensions.at(term.out[axis]);
+    if (own.extent != shape[axis].extent) {
       term.out[axis] = term.add_label(shape[axis]);
+    } else if (own.size.empty()) {
+      own.size = shape[axis].size;
     }
   }
   return term;
@@ -438,7 +426,7 @@ std::string make_canonical(Term& term) {
   for (const Factor& factor : term.factors) used.insert(factor.labels.begin(), factor.labels.end());
   std::map<Label, Dimension> dimensions;
   for (const auto& [label, dimension] : term.dimensions) {
-    if (!used.contains(label)) term.coefficient *= Rational(static_cast<long>(dimension.extent));
+    if (!used.contains(label)) term.coefficient *= Coefficient(dimension);
   }
   std::map<Label, long> fixed;
   for (const Label label : term.out) fixed.try_emplace(label, static_cast<long>(fixed.size()));
@@ -476,7 +464,7 @@ std::string make_canonical(Term& term) {
 
 void TermSum::add(Term term) {
   const std::string text = make_canonical(term);
-  const Rational coefficient = term.coefficient;
+  const Coefficient coefficient = term.coefficient;
   const auto [known, added] = terms_.try_emplace(text, std::move(term));
   if (!added) known->second.coefficient += coefficient;
 }
@@ -484,7 +472,7 @@ void TermSum::add(Term term) {
 std::vector<Term> TermSum::terms() const {
   std::vector<Term> left;
   for (const auto& [text, term] : terms_) {
-    if (term.coefficient != 0) left.push_back(term);
+    if (!term.coefficient.is_zero()) left.push_back(term);
   }
   return left;
 }

@@ -14,12 +14,11 @@
 #include <string_view>
 #include <vector>
 
+#include "expectations/coefficient.hpp"
 #include "formulas/graph.hpp"
-#include "popgrad/scalars/rational.hpp"
 
 namespace popgrad::expectations {
 
-using formulas::Array;
 using formulas::Dimension;
 using formulas::Shape;
 using Label = std::size_t;
@@ -72,14 +71,14 @@ struct Factor {
 };
 
 struct Term {
-  Rational coefficient = 1;
+  Coefficient coefficient{};
   std::vector<Factor> factors{};
   std::map<Label, Dimension> dimensions{};  ///< of all labels
   std::vector<Label> out{};                 ///< of the axes of the term
 
   /// A label that is not there yet.
   Label add_label(const Dimension& dimension);
-  /// Makes two labels one.
+  /// Makes two labels one, of a name that either has.
   void identify(Label kept, Label other);
   /// Sums over an axis.
   void sum_over(std::size_t axis) { out.erase(out.begin() + static_cast<Index>(axis)); }
@@ -91,8 +90,6 @@ struct Term {
 /// An array as a term of one factor, by what it is made of where that is simpler: numbers become the coefficient,
 /// transposes and broadcasting labels.
 Term term_of(const Array& array, FactorKind kind = FactorKind::atom);
-/// The value of a number made of literals and sizes.
-std::optional<Rational> rational_value(const Array& array);
 
 /// The axes of `a`, then those of `b`.
 Term outer_product(const Term& a, const Term& b);

@@ -163,6 +163,7 @@ class Names {
     show_maps();
     show_own_maps();
     for (const LossInvariant& i : written_.invariants) check_invariant(i);
+    write_out_quadrature();
     list_entries();
   }
 
@@ -605,21 +606,25 @@ class Names {
           const Array f = under_law(tree, call);
           const std::vector<Draw> read = read_draws(f, arrays_.draws);
           if (read.empty()) return f;
+          std::optional<Array> by_quadrature;
           // Rungs of their own ask for observables again.
           auto known_mean = over_normals_.find(f.place);
           if (known_mean == over_normals_.end())
             known_mean = over_normals_.emplace(f.place, over_normals(f, read)).first;
           if (const OverNormals& exact = known_mean->second; exact.mean) {
             const auto [finite, values] = finite_draws(read);
-            if (written_.samples == 0 || values <= static_cast<double>(written_.samples))
-              return expected(*exact.mean, finite);
+            if (written_.samples == 0 || values <= static_cast<double>(written_.samples)) {
+              const Array mean = expected(*exact.mean, finite);
+              if (!exact.fewer) return mean;
+              by_quadrature = mean;
+            }
           }
           for (const ExpectedCall& known : arrays_.expectations) {
             if (known.formula == f) return known.variable;
           }
           const std::string name = fmt::format("expected {}", arrays_.expectations.size());
           arrays_.expectations.push_back(
-              {"observable " + o.name, graph_.variable(name, f.shape()), f});
+              {"observable " + o.name, graph_.variable(name, f.shape()), f, by_quadrature});
           return arrays_.expectations.back().variable;
         });
   }
@@ -925,6 +930,29 @@ class Names {
                         });
   }
 
+  // Laws and invariants that read observables by quadrature; their own columns carry its error.
+  void write_out_quadrature() {
+    std::vector<Array> from, to;
+    for (const ExpectedCall& call : arrays_.expectations) {
+      if (!call.by_quadrature) continue;
+      from.push_back(call.variable);
+      to.push_back(*call.by_quadrature);
+    }
+    if (from.empty()) return;
+    for (OwnArrays& own : arrays_.own) {
+      for (std::vector<Array>* all : {&own.map, &own.lift, &own.flow, &own.step, &own.closed}) {
+        if (!all->empty()) *all = formulas::substituted(*all, from, to);
+      }
+      for (ObservableArray& o : own.coarser)
+        o.array = formulas::substituted({o.array}, from, to).front();
+      for (std::optional<Array>* one : {&own.time, &own.time_slope, &own.domain}) {
+        if (*one) *one = formulas::substituted({**one}, from, to).front();
+      }
+    }
+    for (InvariantArray& i : arrays_.invariants)
+      i.array = formulas::substituted({i.array}, from, to).front();
+  }
+
   void require_shown(const LossObservable& o) const {
     for (const OwnArrays& rung : arrays_.own) {
       for (const ObservableArray& shown : rung.observables) {
@@ -1012,7 +1040,7 @@ class Names {
     });
     forbid(asked.entry, made, "draw");
     for (const ExpectedCall& call : arrays_.expectations) {
-      if (reads(made, call.variable))
+      if (reads(made, call.variable) && !call.by_quadrature)
         refuse_entry(asked.entry, "has an expectation that is not exact, but sampled");
     }
     return made;

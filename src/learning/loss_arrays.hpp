@@ -35,10 +35,11 @@ struct ObservableArray {
   Array array;
 };
 
-/// `variable` stands for the expectation of `formula` in observables.
+/// `variable` stands for the expectation of `formula`, which is sampled or by quadrature, in observables.
 struct ExpectedCall {
   std::string entry;  ///< that has it
   Array variable, formula;
+  std::optional<Array> by_quadrature{};  ///< this expectation
 };
 
 /// Of a parameter: positive definite where there is no comparison.

@@ -67,7 +67,8 @@ ExpectedObservables::ExpectedObservables(const std::vector<ObservableArray>& obs
                                          LossArrays& arrays, const SampleLoss& written,
                                          const ExpectedParts* known)
     : shown(observables) {
-  std::vector<Array> nodes, values;
+  std::vector<Array> nodes, values, values_by_fewer;
+  bool any_gap = false;
   for (const ExpectedCall& call : arrays.expectations) {
     const bool is_read =
         std::any_of(observables.begin(), observables.end(),
@@ -88,9 +89,14 @@ ExpectedObservables::ExpectedObservables(const std::vector<ObservableArray>& obs
     }
     nodes.push_back(call.variable);
     values.push_back(value);
+    values_by_fewer.push_back(parts.gap ? value - *parts.gap : value);
+    any_gap = any_gap || parts.gap;
   }
-  for (ObservableArray& o : shown)
+  for (ObservableArray& o : shown) {
+    if (any_gap)
+      by_fewer.push_back(formulas::substituted({o.array}, nodes, values_by_fewer).front());
     o.array = formulas::substituted({o.array}, nodes, values).front();
+  }
 }
 
 ExpectedLoss::ExpectedLoss(LossArrays& arrays, const SampleLoss& written)

@@ -64,6 +64,8 @@ struct ExpectedObservables {
   ExpectedObservables(const std::vector<ObservableArray>& observables, LossArrays& arrays,
                       const SampleLoss& written, const ExpectedParts* known);
   std::vector<ObservableArray> shown;  ///< exact expectations as formulas, others as variables
+  /// The same by fewer nodes of quadrature, to which differences are estimates of errors; empty: there is no quadrature.
+  std::vector<Array> by_fewer{};
   std::vector<std::string>
       ways{};  ///< such as "observable error: exact over normal draws, 3 terms"
   struct Sampled {

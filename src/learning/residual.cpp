@@ -516,6 +516,18 @@ long value_of(const LossSize& size, const Parameters& given) {
   return given.count(size.name, size.value, 1, std::lround(std::min(size.range.high, most)));
 }
 
+// Whether what is derived from the loss is made in the same way at other sizes.
+bool is_generic(const LossArrays& arrays) {
+  std::vector<Array> formulas;
+  for (const ExpectedCall& call : arrays.expectations) formulas.push_back(call.formula);
+  if (arrays.loss.graph != nullptr) formulas.push_back(arrays.loss);
+  for (const Draw& draw : arrays.draws_of(formulas)) {
+    if (draw.law != Law::normal) return false;
+    if (draw.covariance) formulas.push_back(*draw.covariance);
+  }
+  return are_generic(formulas);
+}
+
 // Each size larger by one, or smaller at the end of its range, then all of them.
 std::vector<Parameters> other_sizes(const SampleLoss& loss, const Parameters& given) {
   std::vector<Parameters> all;
@@ -598,6 +610,7 @@ class Examiner {
     const Proof proof = request_.only_points ? Proof{} : proof_of(problem.what);
     const bool proved = proof.found;
     residual.outcome = proved ? Residual::Outcome::proved : Residual::Outcome::zero_at_points;
+    bool at_all_sizes = proof.at_all_sizes && is_generic(problems_.arrays());
     residual.how = proved ? "for all values" : points_text(drawn);
     const std::string unproved =
         proof.too_long.empty() ? "" : fmt::format("; not proved: {}", proof.too_long);
@@ -619,12 +632,22 @@ class Examiner {
         if (found.points > 0 && found.largest && wrong.empty()) {
           wrong = fmt::format("; with other sizes not: {} at {}: {}", found.largest->component,
                               found.largest->place, found.largest->value);
-        } else if (found.points > 0 && !found.largest && (!proved || proof_of(other.what).found)) {
+        } else if (found.points > 0 && !found.largest) {
+          if (proved && !at_all_sizes) {
+            const Proof again = proof_of(other.what);
+            if (!again.found) continue;
+            // Sizes that are equal here may differ there.
+            at_all_sizes = again.at_all_sizes && is_generic(there.arrays());
+          }
           ++others;
         }
       } catch (const InputError&) {
         continue;  // shapes do not match at these sizes
       }
+    }
+    if (proved && at_all_sizes && wrong.empty()) {
+      residual.how += " and sizes";
+      return;
     }
     residual.how += fmt::format(" at sizes {}", fmt::join(sizes, ", "));
     if (others > 0) residual.how += fmt::format(" and {} other{}", others, others > 1 ? "s" : "");

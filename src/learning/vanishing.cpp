@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <map>
 #include <set>
 #include <span>
+#include <string_view>
 #include <type_traits>
 
 #include "expectations/normal_form.hpp"
@@ -69,9 +72,53 @@ std::optional<Rational> root_of(const Rational& x) {
   return root * root == x ? std::optional(root) : std::nullopt;
 }
 
+// Numbers with named sizes in them.
+bool has_sizes(const Array& a) {
+  const std::vector<bool> needed = formulas::needed_for({a});
+  for (std::size_t k = 0; k < needed.size(); ++k) {
+    const formulas::GraphNode& node = a.graph->node(k);
+    if (needed[k] && node.operation->name == "constant" && !node.text.empty()) return true;
+  }
+  return false;
+}
+// The operation does the same at all sizes, if equal extents are equal sizes.
+bool is_generic(const Array& a) {
+  const formulas::GraphNode& node = a.node();
+  const std::string_view name = node.operation->name;
+  const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const auto is_square = [](const Shape& shape, std::size_t i, std::size_t k) {
+    return shape[i].extent == shape[k].extent;
+  };
+  if (name == "eye") return is_square(node.shape, 0, 1);
+  if (name == "diagonal" || name == "diagonal_matrix") {
+    return is_square(name == "diagonal" ? a.input(0).shape() : node.shape,
+                     static_cast<std::size_t>(node.numbers[0]),
+                     static_cast<std::size_t>(node.numbers[1]));
+  }
+  if (name == "reshape") {
+    const auto long_axes = [](const Shape& shape) {
+      std::vector<Index> extents;
+      for (const formulas::Dimension& d : shape) {
+        if (d.extent != 1) extents.push_back(d.extent);
+      }
+      return extents;
+    };
+    return long_axes(node.shape) == long_axes(a.input(0).shape());
+  }
+  if (name == "power")
+    return formulas::constant_value(a.input(1)) != nullptr && !has_sizes(a.input(1));
+  if (is_one_of({"sqrt", "norm"})) return !has_sizes(a.input(0));
+  return is_one_of({"variable", "constant", "pi",   "add",     "subtract",    "multiply",  "divide",
+                    "negative", "einsum",   "sum",  "mean",    "transpose",   "broadcast", "exp",
+                    "log",      "erf",      "tanh", "sigmoid", "softplus",    "sin",       "cos",
+                    "relu",     "gelu",     "abs",  "softmax", "log_softmax", "logsumexp"});
+}
+
 bool is_empty(const expectations::Polynomial& form) {
   return std::all_of(form.terms.begin(), form.terms.end(),
-                     [](const expectations::Term& term) { return term.coefficient == 0; });
+                     [](const expectations::Term& term) { return term.coefficient.value() == 0; });
 }
 
 /// Formulas with rational values: square roots of variables are variables, and so are functions without such values.
@@ -510,6 +557,25 @@ std::string entry_text(const std::string& name, const formulas::Shape& shape, In
   return places.empty() ? name : fmt::format("{}[{}]", name, fmt::join(places, ", "));
 }
 
+bool are_generic(const std::vector<Array>& formulas) {
+  using namespace vanishing_cpp;
+  if (formulas.empty()) return true;
+  const std::vector<bool> needed = formulas::needed_for(formulas);
+  std::map<Index, std::string> sizes;
+  for (std::size_t k = 0; k < needed.size(); ++k) {
+    if (!needed[k]) continue;
+    const Array array{formulas.front().graph, k};
+    if (!is_generic(array)) return false;
+    for (const formulas::Dimension& d : array.shape()) {
+      const bool is_named = !d.size.empty();
+      if (d.extent == 1 && !is_named) continue;
+      const auto [known, added] = sizes.emplace(d.extent, d.size);
+      if (d.extent < 2 || known->second != d.size) return false;
+    }
+  }
+  return true;
+}
+
 AtPoints at_points(const Vanishing& what, const DrawnVariables& variables) {
   using namespace vanishing_cpp;
   const std::vector<Array> formulas = arrays_of(what);
@@ -542,11 +608,16 @@ Proof proof_of(const Vanishing& what) {
       over.push_back(quotient->over);
     }
     expectations::NormalForm normal_form(variables_of(over), false, most_factors);
-    return {std::all_of(over.begin(), over.end(),
-                        [&](const Array& formula) { return is_empty(normal_form.of(formula)); }),
-            {}};
+    Proof proof{.found = true, .at_all_sizes = are_generic(differences), .too_long = {}};
+    for (const Array& formula : over) {
+      const expectations::Polynomial& normal = normal_form.of(formula);
+      proof.found = proof.found && is_empty(normal);
+      // What is 0 with sizes as symbols has no terms.
+      proof.at_all_sizes = proof.at_all_sizes && normal.terms.empty();
+    }
+    return proof;
   } catch (const expectations::TooLong& reason) {
-    return {false, reason.what()};
+    return {.too_long = reason.what()};
   } catch (const expectations::NotHandled&) {
     return {};
   } catch (const InputError&) {  // of arrays beyond memory

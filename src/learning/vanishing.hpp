@@ -58,11 +58,17 @@ AtPoints at_points(const Vanishing& what, const DrawnVariables& variables);
 
 struct Proof {
   bool found = false;
-  std::string too_long;  ///< why none was sought to the end; or empty
+  bool at_all_sizes = false;  ///< with sizes as symbols, of generic formulas
+  std::string too_long;       ///< why none was sought to the end; or empty
 };
 /// Whether all differences have an empty normal form as polynomials in their variables, after multiplication with
 /// divisors: they are 0 at all points where they are defined. Cost: some ten seconds, or it is too long.
 Proof proof_of(const Vanishing& what);
+
+/// Whether formulas are made by the same operations at all other sizes, and what is derived from them, too: named sizes
+/// are at least 2 and differ from each other and from other extents, so that equal extents are equal sizes, and no
+/// operation picks entries, compares numbers or takes roots of sizes.
+bool are_generic(const std::vector<Array>& formulas);
 
 /// Of an entry of an array: "s", "s[0]", "W[1, 2]".
 std::string entry_text(const std::string& name, const formulas::Shape& shape, Index entry);

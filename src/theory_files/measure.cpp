@@ -7,7 +7,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -188,24 +187,32 @@ Rest find_rest(const AnyRung<double>& rung) {
                  {sizes.end()[-3], sizes.end()[-2], sizes.end()[-1]});
 }
 
+// What is left out of sums over nodes.
 template <class T>
-using Reader = std::function<Vector<T>(const Vector<T>& state, const T& t)>;
+void add_gaps(std::span<Quantity> numbers, StateFormulas<T>& formulas, const Vector<T>& x,
+              const T& t) {
+  using std::abs;
+  const Vector<T> gaps = formulas.gaps_at(x, t);
+  for (Index k = 0; k < gaps.size(); ++k)
+    numbers[static_cast<std::size_t>(k)].add(ErrorPart::next_order(to_double(T(abs(gaps[k])))));
+}
 
 // Numbers at a state that is at rest but for the way that is left at the rate of the field, each component by itself,
 // as ways of components that cancel now need not at the end. Their sum counts twice: a number that comes along the slowest
 // mode is off by all of it, and by what is of higher order in the way.
 template <class T>
-std::vector<Quantity> with_tails(std::vector<Quantity> numbers, const Reader<T>& read, Vector<T> x,
-                                 const Vector<T>& slope, const Rest& rest) {
+std::vector<Quantity> with_tails(std::vector<Quantity> numbers, StateFormulas<T>& formulas,
+                                 Vector<T> x, const Vector<T>& slope, const Rest& rest) {
   using std::abs;
+  add_gaps(std::span(numbers), formulas, x, T(rest.time));
   if (!std::isfinite(rest.rate)) return numbers;
   const T t(rest.time), way(1 / rest.rate);
-  const Vector<T> here = read(x, t);
+  const Vector<T> here = formulas.at(x, t);
   Vector<T> tails = Vector<T>::Zero(here.size());
   for (Index i = 0; i < x.size(); ++i) {
     const T before = x[i];
     x[i] += way * slope[i];
-    tails += (read(x, t) - here).cwiseAbs();
+    tails += (formulas.at(x, t) - here).cwiseAbs();
     x[i] = before;
   }
   for (std::size_t k = 0; k < numbers.size(); ++k)
@@ -215,14 +222,14 @@ std::vector<Quantity> with_tails(std::vector<Quantity> numbers, const Reader<T>&
 
 template <class T>
 std::vector<Quantity> limit_of_flow(const AnyRung<double>& in_double, const AnyRung<T>& rung,
-                                    const Reader<T>& read) {
+                                    StateFormulas<T>& formulas) {
   const Rest rest = find_rest(in_double);
   const SolvedIn<T> solved(rung, {rest.time}, tolerance);
   std::vector<Quantity> numbers =
-      solved.all_at(0, [&](const Vector<T>& state) { return read(state, T(rest.time)); });
+      solved.all_at(0, [&](const Vector<T>& state) { return formulas.at(state, T(rest.time)); });
   Vector<T> slope(rung.dimension);
   rung.field.value(solved.state(0), slope, T(rest.time));
-  return with_tails<T>(std::move(numbers), read, solved.state(0), slope, rest);
+  return with_tails<T>(std::move(numbers), formulas, solved.state(0), slope, rest);
 }
 
 // Steps in many digits, so that they are those of the map: of doubles, chaotic ones are soon others.
@@ -264,7 +271,7 @@ std::vector<Quantity> rounded_to_double(const Vector<Real>& numbers) {
 }
 
 std::vector<Quantity> limit_of_steps(const AnyRung<Real>& rung, double step,
-                                     const Reader<Real>& read) {
+                                     StateFormulas<Real>& formulas) {
   Steps steps(rung, step);
   std::vector<double> times, sizes;
   double largest = 0;
@@ -287,8 +294,8 @@ std::vector<Quantity> limit_of_steps(const AnyRung<Real>& rung, double step,
     // The sum of a geometric series in place of an integral.
     rest.rate = -std::expm1(-rest.rate * step) / step;
   }
-  return with_tails<Real>(rounded_to_double(read(steps.state(), steps.time())), read, steps.state(),
-                          steps.slope(), rest);
+  return with_tails<Real>(rounded_to_double(formulas.at(steps.state(), steps.time())), formulas,
+                          steps.state(), steps.slope(), rest);
 }
 
 std::vector<double> ascending(const std::vector<double>& times) {
@@ -303,7 +310,7 @@ void add(std::vector<Quantity>& to, const std::vector<Quantity>& more) {
 }
 
 std::vector<Quantity> along_steps(const AnyRung<Real>& rung, double step,
-                                  const std::vector<double>& times, const Reader<Real>& read) {
+                                  const std::vector<double>& times, StateFormulas<Real>& formulas) {
   Steps steps(rung, step);
   std::vector<Quantity> numbers;
   for (const double t : times) {
@@ -311,7 +318,9 @@ std::vector<Quantity> along_steps(const AnyRung<Real>& rung, double step,
     if (std::fabs(count * step - t) > 1e-9 * t)
       throw Failure(fmt::format("t = {:.6g} is no multiple of the step {:g}", t, step));
     while (static_cast<double>(steps.count()) < count) steps.advance();
-    add(numbers, rounded_to_double(read(steps.state(), steps.time())));
+    std::vector<Quantity> own = rounded_to_double(formulas.at(steps.state(), steps.time()));
+    add_gaps<Real>(own, formulas, steps.state(), steps.time());
+    add(numbers, own);
   }
   return numbers;
 }
@@ -322,11 +331,6 @@ StateFormulas<T> formula_of(const Instance& instance, const MeasureText& measure
   StateFormulas<T> formulas(instance, measure.rung, {asked_for(measure)});
   made.entries = names_of_entries(formulas.shape(0));
   return formulas;
-}
-
-template <class T>
-Reader<T> reader_of(StateFormulas<T>& formulas) {
-  return [&formulas](const Vector<T>& state, const T& t) { return formulas.at(state, t); };
 }
 
 // What no solve shows: what the formula of a measure itself rounds at a state, twice its difference to 50 digits, and how
@@ -375,16 +379,19 @@ std::vector<Quantity> numbers_along(const Instance& instance, const MeasureText&
   if (info.kind == RungKind::descent) {
     const DigitsScope scope(digits);
     StateFormulas<Real> formulas = formula_of<Real>(instance, measure, made);
-    return along_steps(rung_of<Real>(instance, measure.rung), instance.loss.step, times,
-                       reader_of(formulas));
+    return along_steps(rung_of<Real>(instance, measure.rung), instance.loss.step, times, formulas);
   }
   if (info.kind == RungKind::closed_form) {
     const DigitsScope scope(digits);
     StateFormulas<Real> formulas = formula_of<Real>(instance, measure, made);
     const AnyRung<Real> rung = rung_of<Real>(instance, measure.rung);
     std::vector<Quantity> numbers;
-    for (const double t : times)
-      add(numbers, rounded_to_double(formulas.at(rung.field.state_at(Real(t)), Real(t))));
+    for (const double t : times) {
+      const Vector<Real> x = rung.field.state_at(Real(t));
+      std::vector<Quantity> own = rounded_to_double(formulas.at(x, Real(t)));
+      add_gaps<Real>(own, formulas, x, Real(t));
+      add(numbers, own);
+    }
     return numbers;
   }
   require_exact_field(instance, rung_of<double>(instance, measure.rung));
@@ -395,8 +402,10 @@ std::vector<Quantity> numbers_along(const Instance& instance, const MeasureText&
     if constexpr (std::is_same_v<T, double>) rounding.emplace(instance, measure);
     std::vector<Quantity> numbers;
     for (std::size_t k = 0; k < times.size(); ++k) {
-      add(numbers,
-          solved.all_at(k, [&](const Vector<T>& x) { return formulas.at(x, T(times[k])); }));
+      std::vector<Quantity> own =
+          solved.all_at(k, [&](const Vector<T>& x) { return formulas.at(x, T(times[k])); });
+      add_gaps<T>(own, formulas, solved.state(k), T(times[k]));
+      add(numbers, own);
       if constexpr (std::is_same_v<T, double>) {
         const Vector<double> found = formulas.at(solved.state(k), times[k]);
         rounding->add_to(std::span(numbers).last(static_cast<std::size_t>(found.size())), found,
@@ -416,14 +425,13 @@ std::vector<Quantity> limits(const Instance& instance, const MeasureText& measur
   if (info.kind == RungKind::descent) {
     const DigitsScope scope(digits);
     StateFormulas<Real> formulas = formula_of<Real>(instance, measure, made);
-    return limit_of_steps(rung_of<Real>(instance, measure.rung), instance.loss.step,
-                          reader_of(formulas));
+    return limit_of_steps(rung_of<Real>(instance, measure.rung), instance.loss.step, formulas);
   }
   const AnyRung<double> in_double = rung_of<double>(instance, measure.rung);
   require_exact_field(instance, in_double);
   return in_refined_digits([&]<class T>() {
     StateFormulas<T> formulas = formula_of<T>(instance, measure, made);
-    return limit_of_flow<T>(in_double, rung_of<T>(instance, measure.rung), reader_of(formulas));
+    return limit_of_flow<T>(in_double, rung_of<T>(instance, measure.rung), formulas);
   });
 }
 
@@ -462,6 +470,9 @@ std::vector<Quantity> first_times(const Instance& instance, const MeasureText& m
   AnyRung<double> rung = rung_of<double>(instance, measure.rung);
   require_exact_field(instance, rung);
   StateFormulas<double> formulas = formula_of<double>(instance, measure, made);
+  if (formulas.gaps_at(rung.initial, 0).size() > 0)
+    throw Failure(fmt::format("'{}' is by quadrature, whose error no event takes into account",
+                              measure.formula));
   const Vector<double> first = formulas.at(rung.initial, 0);
   std::vector<std::optional<Quantity>> found(static_cast<std::size_t>(first.size()));
   rung.events.clear();
@@ -551,14 +562,18 @@ struct StateFormulas<T>::Parts {
       throw Failure(
           "an expectation is a mean over samples, whose error no statement takes into "
           "account in this version");
-    std::vector<formulas::Array> outputs;
+    std::vector<formulas::Array> made;
     for (const learning::ObservableArray& formula : expected.shown) {
-      outputs.push_back(formula.array);
+      made.push_back(formula.array);
       count += formulas::entries(formula.array.shape());
     }
-    evaluator.emplace(learning::prepared(outputs, arrays, parameters));
+    for (std::size_t k = 0; k < expected.by_fewer.size(); ++k)
+      made.push_back(made[k] - expected.by_fewer[k]);
+    outputs = expected.shown.size();
+    has_gaps = !expected.by_fewer.empty();
+    evaluator.emplace(learning::prepared(made, arrays, parameters));
     const auto any_reads = [&](const std::vector<formulas::Array>& states) {
-      return std::ranges::any_of(outputs, [&](const formulas::Array& output) {
+      return std::ranges::any_of(made, [&](const formulas::Array& output) {
         return std::ranges::any_of(
             states, [&](const formulas::Array& s) { return learning::reads(output, s); });
       });
@@ -601,8 +616,9 @@ struct StateFormulas<T>::Parts {
   T step;
   std::optional<formulas::Evaluator<T>> evaluator;
   std::vector<Level> levels;
-  Index count = 0;
-  bool reads = false;
+  std::size_t outputs = 0;
+  Index count = 0;  // of their entries
+  bool reads = false, has_gaps = false;
 };
 
 template <class T>
@@ -631,6 +647,26 @@ bool StateFormulas<T>::reads_states() const {
 
 template <class T>
 Vector<T> StateFormulas<T>::at(const Vector<T>& state, const T& t) {
+  run_at(state, t);
+  Vector<T> all(parts_->count);
+  learning::read_outputs(*parts_->evaluator, parts_->outputs, all);
+  return all;
+}
+
+template <class T>
+Vector<T> StateFormulas<T>::gaps_at(const Vector<T>& state, const T& t) {
+  Vector<T> gaps(parts_->has_gaps ? parts_->count : 0);
+  if (gaps.size() == 0) return gaps;
+  run_at(state, t);
+  Index entry = 0;
+  for (std::size_t k = 0; k < parts_->outputs; ++k) {
+    for (const T& gap : parts_->evaluator->output(parts_->outputs + k)) gaps[entry++] = gap;
+  }
+  return gaps;
+}
+
+template <class T>
+void StateFormulas<T>::run_at(const Vector<T>& state, const T& t) {
   Parts& p = *parts_;
   const auto write = [](formulas::Evaluator<T>& to, const std::vector<formulas::Array>& states,
                         const Vector<T>& x) {
@@ -654,11 +690,6 @@ Vector<T> StateFormulas<T>::at(const Vector<T>& state, const T& t) {
   if (const std::span<T> to = p.evaluator->variable(learning::step_size_name); !to.empty())
     to[0] = p.step;
   p.evaluator->run();
-  Vector<T> all(p.count);
-  std::size_t outputs = 0;
-  for (const auto& formula : p.arrays.asked) outputs += formula ? 1 : 0;
-  learning::read_outputs(*p.evaluator, outputs, all);
-  return all;
 }
 
 template class StateFormulas<double>;
@@ -685,12 +716,15 @@ std::vector<Measured> at_start(const Instance& instance, const std::string& rung
   for (const double t : times) {
     const Vector<double> rough = in_double.at(start, t);
     const Vector<Real> values = in_digits.at(sharp, Real(t));
+    const Vector<Real> gaps = in_digits.gaps_at(sharp, Real(t));
     Index i = 0;
     for (Measured& own : all) {
       for (std::size_t e = 0; e < own.entries.size(); ++e, ++i) {
         const double value = to_double(values[i]);
         const double change = std::fabs(to_double(Real(values[i] - rough[i])));
         own.numbers.emplace_back(value, std::vector{ErrorPart::rounding_moved(change, 1, value)});
+        if (gaps.size() > 0)
+          own.numbers.back().add(ErrorPart::next_order(std::fabs(to_double(gaps[i]))));
       }
     }
   }

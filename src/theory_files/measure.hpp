@@ -52,8 +52,11 @@ class StateFormulas {
   /// Entries of all, one formula after the other; the state may be empty where none reads it. Not a number where
   /// one is not defined.
   [[nodiscard]] Vector<T> at(const Vector<T>& state, const T& t);
+  /// Of the same entries the differences to fewer nodes of quadrature; empty where there is no quadrature.
+  [[nodiscard]] Vector<T> gaps_at(const Vector<T>& state, const T& t);
 
  private:
+  void run_at(const Vector<T>& state, const T& t);
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };
@@ -67,7 +70,8 @@ struct Measured {
   [[nodiscard]] std::vector<std::string> places() const;
 };
 
-/// Formulas at the start of a rung, at some times. Values from 50 digits; part: rounding, by which double differs.
+/// Formulas at the start of a rung, at some times. Values from 50 digits; parts: rounding, by which double differs, and
+/// next order, by which fewer nodes of quadrature differ.
 /// Those without a type are empty (AskedFormula::may_fail).
 std::vector<Measured> at_start(const Instance& instance, const std::string& rung,
                                const std::vector<learning::AskedFormula>& asked,
@@ -79,8 +83,8 @@ std::string residual_subject(const SampleLoss& loss, const MeasureText& measure)
 
 /// `times`: of an `along` that names none. Throws InputError for a measure that the rung has not, and Failure where
 /// nothing can be measured: no rest, no event, a sampled field. Parts: solver, rounding; of a limit next order, what
-/// is left of the way by the rate at which the field falls, for which it takes an evaluation for each component; of a
-/// residual sampling. Cost: five solves, of a residual two; steps are taken in 50 digits.
+/// is left of the way by the rate at which the field falls, for which it takes an evaluation for each component; next
+/// order of a formula by quadrature, its difference to fewer nodes; of a residual sampling. Cost: five solves, of a residual two; steps are taken in 50 digits.
 Measured measured(const Instance& instance, const MeasureText& measure,
                   const std::vector<double>& times = {});
 

@@ -12,6 +12,9 @@
 #include "formulas/elaborate.hpp"
 #include "formulas/evaluator.hpp"
 #include "formulas/gradient.hpp"
+#include "formulas/print.hpp"
+#include "formulas/simplify.hpp"
+#include "formulas/written.hpp"
 #include "popgrad/scalars/rational.hpp"
 
 namespace expectation_test {
@@ -279,6 +282,76 @@ TEST_CASE("in-context regression has the closed form of arXiv 2306.09927", "[exp
                            theirs = gradient(closed, variables);
   for (std::size_t k = 0; k < 2; ++k) outputs.push_back(ours[k] - theirs[k]);
   for (const Rational& difference : test.values<Rational>(outputs)) CHECK(difference == 0);
+}
+
+TEST_CASE("heads of linear attention are one with the sum of their matrices", "[expectations]") {
+  Example test;
+  test.size("n", 3);
+  test.variable("u", {2}, {{1, 2}, {-2, 3}});
+  test.variable("U", {2, 2, 2}, {1, {1, 3}, {-1, 2}, 2, {3, 4}, 0, {1, 5}, -1});
+  for (const auto& [name, extents] :
+       {std::pair<std::string, std::vector<Index>>{"w", {2}}, {"X", {3, 2}}, {"q", {2}}})
+    test.draw(name, extents);
+  test.step("V", "einsum('a,aij->ij', u, U)");
+  const Array mean = test.mean("(einsum('a,i,aij,j->', u, (X @ w) @ X / n, U, q) - w @ q)**2 / 2");
+  const Array closed = test.array("((1 + 3 / n) * sum(V**2) - 2 * trace(V) + 2) / 2");
+  CHECK(test.values<Rational>({mean - closed})[0] == 0);
+}
+
+TEST_CASE("three layers of a linear network are one term", "[expectations]") {
+  Example test;
+  test.variable("A", {2, 2}, {1, 2, 3, 4});
+  test.variable("W1", {3, 2}, {1, 0, {1, 2}, 1, -1, 2});
+  test.variable("W2", {2, 3}, {{1, 3}, 1, 0, 2, -1, {1, 4}});
+  test.variable("W3", {2, 2}, {2, {1, 2}, -1, 1});
+  test.draw("x", {2});
+  const Expectation found =
+      expectation(test.array("sum((A @ x - W3 @ W2 @ W1 @ x)**2) / 2"), test.draws);
+  REQUIRE(found.mean);
+  CHECK(found.terms == 1);
+  CHECK(test.values<Rational>({*found.mean - test.array("sum((A - W3 @ W2 @ W1)**2) / 2")})[0] ==
+        0);
+}
+
+// Draws X (n, d), w (d), with the names of these sizes.
+struct Sized : Example {
+  Sized(Index n, Index d) {
+    size("n", n);
+    size("d", d);
+    for (const auto& [name, shape] :
+         {std::pair{"X", Shape{{n, "n"}, {d, "d"}}}, {"w", Shape{{d, "d"}}}}) {
+      draws.push_back({graph.variable(name, shape)});
+      scope.emplace(name, draws.back().variable);
+    }
+  }
+  std::string text(const std::string& formula) {
+    return syntax::to_numpy(written(in_numpy(simplified({mean(formula)}))[0]).tree);
+  }
+};
+
+TEST_CASE("sizes keep their names in expectations", "[expectations][sizes]") {
+  Sized test(4, 3);
+  CHECK(test.text("mean((X @ w)**2)") == "d");
+  CHECK(test.text("sum((X @ w)**2) / n") == "d");
+  CHECK(test.text("sum((X @ w)**2) / 4") == "0.25 * n * d");
+  CHECK(test.text("sum(X[1:]**2)") == "d * (n - 1)");
+  for (const std::string formula :
+       {"mean((X @ X.T)**2)", "(sum(X**2) / (n * (n + 1)) - 1)**2", "sum(mean(X, 0)**2) / (d + 1)",
+        "sum((X.T @ X / n - eye(d))**2) / ((n - 1) * (d + 2))", "sum(X @ w)**4 / (n**2 - 1)",
+        "(sum(w**2) - d)**2 / (n + d)**2", "sum(w**2) / (1 + 1/n)",
+        "sum(where(eye(n) == 1, 0, (X @ X.T)**2)) / (n * (n - 1))",
+        "sum(concatenate([w, w])**2) / (d // 2)"}) {
+    const std::string text = test.text(formula);
+    INFO(formula << ": " << text);
+    // What is printed at these sizes is right at others.
+    for (const auto& [n, d] : {std::pair{4, 3}, {2, 5}, {5, 2}}) {
+      Sized other(n, d);
+      Example numbers;
+      numbers.size("n", n);
+      numbers.size("d", d);
+      CHECK(other.value(formula) == numbers.values<Rational>({numbers.array(text)})[0]);
+    }
+  }
 }
 
 TEST_CASE("a difference of products of matrices is kept where it is squared", "[expectations]") {

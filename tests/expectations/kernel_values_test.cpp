@@ -98,8 +98,8 @@ struct Found {
 // a = alpha x, b = beta x + gamma y; kinks are where a and b are 0.
 Found quadrature(const Named& f, const Named& g, Wide alpha, Wide beta, Wide gamma) {
   Found found;
-  // The mean over y changes where beta x is some gamma.
-  const Wide width = beta == 0 ? far : 6 * std::abs(gamma / beta);
+  // The mean over y changes where beta x is some gamma: of nearly parallel projections in a narrow strip.
+  const Wide width = beta == 0 ? far : far * std::abs(gamma / beta);
   over_line(-width, width, [&](Wide x, Wide weight) {
     const Wide left = f.value(alpha * x);
     if (left == 0) return;

@@ -51,6 +51,9 @@ struct Example {
   Array array(const std::string& formula) {
     return elaborate(syntax::parse(formula), graph, scope);
   }
+  void step(const std::string& name, const std::string& formula) {
+    scope.emplace(name, array(formula));
+  }
   std::vector<Array> variables() {
     std::vector<Array> all;
     for (const auto& [name, values] : numbers) all.push_back(scope.at(name));
@@ -246,6 +249,15 @@ TEST_CASE("functions of two projections against quadrature",
   }
 }
 
+TEST_CASE("softmax of two projections is a sum over nodes",
+          "[expectations][kernels][quadrature][unsanitized]") {
+  for (const std::string formula :
+       {"softmax(stack([w @ z, v @ z]))[0] * erf(u @ z)", "sum(softmax(stack([w @ z, v @ z]))**2)",
+        "log_softmax(stack([w @ z, v @ z]))[1]", "logsumexp(stack([w @ z, 1 + v @ z]))"}) {
+    for (const Vectors& given : drawn) check_formula(formula, given, false);
+  }
+}
+
 TEST_CASE("functions of equal, opposite and vanishing projections against quadrature",
           "[expectations][kernels][unsanitized]") {
   for (const std::string& formula : smooth_and_kinked) {
@@ -361,6 +373,27 @@ TEST_CASE("a soft committee has the closed form of its overlaps", "[expectations
   for (std::size_t i = 0; i < ours.size(); ++i)
     largest = std::max(largest, std::abs(ours[i] - expected[i]));
   CHECK(largest <= 1e-13);
+}
+
+TEST_CASE("a committee of relu units has the closed form of its overlaps",
+          "[expectations][kernels]") {
+  Example test;
+  test.variable("J", {3, 4}, {0.9, -0.2, 0.4, 0.1, 0.3, 0.8, -0.5, 0.2, -0.6, 0.1, 0.7, 1.1});
+  test.variable("B", {2, 4}, {1, 0.2, 0, -0.3, 0.1, 0.9, 0.4, 0});
+  test.draw("x", {4});
+  const Numbers ours = test.exact("(sum(relu(J @ x)) - sum(relu(B @ x)))**2 / 2");
+  // E relu(a) relu(b) = sqrt(q s) (sin theta + (pi - theta) cos theta) / (2 pi): Cho, Saul 2009.
+  test.step("C", "concatenate([J, B])");
+  test.step("size", "sqrt(outer(sum(C**2, 1), sum(C**2, 1)))");
+  test.step("cosine", "(C @ C.T) / size * (1 - eye(5)) + eye(5)");
+  test.step("theta", "atan2(sqrt(relu(1 - cosine**2)), cosine)");
+  test.step("signs", "concatenate([ones(3), -ones(2)])");
+  const Array closed =
+      test.array("signs @ (size * (sin(theta) + (pi - theta) * cosine)) @ signs / (4 * pi)");
+  Evaluator<double> theirs({closed});
+  test.set(theirs);
+  theirs.run();
+  CHECK(std::abs(ours[0] - theirs.output(0)[0]) <= 1e-14 * ours[0]);
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <filesystem>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "places.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/evidence/falsify.hpp"
+#include "theory_files/measure.hpp"
 
 namespace file_statements_test {
 namespace {
@@ -101,6 +104,41 @@ TEST_CASE("file statements: measures of every kind agree with what is known, and
           1e-6 * found.examination.evidence.front().scale);
     CHECK_FALSE(falsify(statement, {.evaluations = 10, .seconds = 1}).counterexample);
   }
+}
+
+TEST_CASE("file statements: an observable by quadrature carries what fewer nodes leave out",
+          "[theory_files][statements][quadrature]") {
+  const TheoryFile file = parse_theory_file(R"toml(theory = { name = "wide", paper = "" }
+[parameters]
+end = 2
+[draw]
+z = "normal()"
+[state]
+a = 6
+[loss]
+loss = "(a - end)**2 / 2"
+[observables]
+e = "expected(tanh(a * z)**2)"
+)toml",
+                                            "wide.toml");
+  const Instance instance(file.loss, Parameters("wide"), 1);
+  // E tanh(6 z)^2 and E tanh(2 z)^2 by quadrature in 30 digits.
+  constexpr double at_6 = 0.868503115134779770, at_2 = 0.635261234256939925;
+  for (const auto& [kind, rung, exact] : {std::tuple{MeasureText::Kind::value, "flow", at_6},
+                                          {MeasureText::Kind::limit, "flow", at_2},
+                                          {MeasureText::Kind::along, "gd", at_6}}) {
+    const Measured found = measured(
+        instance, {.kind = kind, .entry = "measure", .formula = "e", .rung = rung, .times = {"0"}});
+    REQUIRE(found.numbers.size() == 1);
+    const Quantity& e = found.numbers.front();
+    CHECK(std::abs(e.value() - exact) <= e.error());
+    CHECK(e.error("next order") > 0);
+    CHECK(e.error() < 1e-2);
+  }
+  CHECK_THROWS_WITH(
+      measured(instance,
+               {.kind = MeasureText::Kind::event, .entry = "measure", .formula = "e < 1/2"}),
+      Catch::Contains("by quadrature"));
 }
 
 TEST_CASE("file statements: a residual is measured relative to its terms",
