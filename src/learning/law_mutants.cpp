@@ -58,6 +58,14 @@ MutatedLoss mutated_loss(const SampleLoss& loss, const std::string& subject, std
     for (std::size_t k = 0; k < law.size(); ++k) {
       for (formulas::Mutant& formula : mutated_formulas(law[k].formula))
         candidates.push_back({std::move(formula), law[k].name, k});
+      // Other signs and factors of a lift often have the same image, whose nearest law is the same.
+      if (own.map.empty() && &law == &own.lift) {
+        candidates.push_back(
+            {{"entries", "entries of other weights",
+              fmt::format("({0}) * (9 + cumsum(1 + 0 * ({0}), axis=-1)) / 10", law[k].formula)},
+             law[k].name,
+             k});
+      }
     }
   } else if (invariant != loss.invariants.end()) {
     for (formulas::Mutant& formula : mutated_formulas(invariant->formula))

@@ -777,8 +777,8 @@ class Names {
       refuse_entry(entry, fmt::format("steps, but {} flows; write of = 'gd'", r.of));
     if (!made.has_law() && made.lift.empty() && made.map.empty())
       refuse_entry(entry, "has no law: give flow, step or closed");
-    if (!made.has_law() && made.map.empty())
-      refuse_entry(entry, "has a lift only; laws left out need a map too in this version");
+    if (!made.has_law() && made.map.empty() && made.of_steps)
+      refuse_entry(entry, "leaves its steps out, which are derived from a map; it has a lift only");
     if (!made.has_law() && made.of_steps && arrays_.has_timed_rates())
       refuse_entry(entry, "leaves its steps out, but rates depend on the time; give its step");
     if (!made.has_law() && made.of_sgd && !made.lift.empty())
@@ -787,10 +787,14 @@ class Names {
     if (!made.has_law() && made.finer && !arrays_.own[*made.finer].flows() &&
         !arrays_.own[*made.finer].steps())
       refuse_entry(entry, fmt::format("leaves its law out, but {} has no flow", r.of));
+    // Of steps that are derived it is a name only: rungs are compared at equal times of the finer one.
+    formulas::Scope of_steps;
+    if (made.of_steps) of_steps.emplace(step_size_name, graph_.variable(step_size_name, {}));
     if (!r.time.empty()) {
-      if (made.of_steps) refuse_entry(entry, "has a time of its own; only flows have");
+      if (made.of_steps && made.has_law())
+        refuse_entry(entry, "has a time of its own; only flows have");
       const std::string place = entry + " time";
-      made.time = own_formula(place, {}, r.time, "draw state");
+      made.time = own_formula(place, of_steps, r.time, "draw state");
       if (made.time->rank() != 0) refuse_entry(place, "is no number");
       made.time_slope = located(place, [&] {
         return formulas::gradient(*made.time, {graph_.variable(time_name, {})}).front();

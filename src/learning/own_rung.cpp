@@ -96,7 +96,7 @@ struct Derived {
       : laws(instance.written, instance.given, instance.seed), law(laws.own(place)) {
     if (!law.sampled_at.empty()) {
       reject_entry(instance.written.name, "rung " + laws.arrays().own[place].name,
-                   "leaves its steps out, and the field is sampled or by quadrature");
+                   "leaves its law out, and the field is sampled or by quadrature");
     }
   }
   RungLaws laws;
@@ -234,7 +234,7 @@ class OwnRung {
       } else if (own.of_loss) {
         finer = loss_rung<T>(of.instance_);
       }
-      if (!own.has_law() && (own.lift.empty() || own.of_steps)) {
+      if (!own.has_law() && (own.lift.empty() || own.map.empty() || own.of_steps)) {
         if (!derived) derived = std::make_shared<Derived>(*of.instance_, of.place_);
         const std::lock_guard lock(derived->graph);
         formulas::Evaluator<T> law =

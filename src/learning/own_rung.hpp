@@ -2,7 +2,7 @@
 /// Rungs of a loss that are written down as laws of their own (LossRung):
 ///
 ///   z' = time'(t) flow(z, time(t)),   z <- step(z),   z = closed(time(t)),   z' = Dmap(L(z)) F(L(z)),  L = lift,
-///   z' = G(z) where Dmap(x) F(x) = G(map(x)) for all x
+///   z' = G(z) where Dmap(x) F(x) = G(map(x)) for all x,    z' = (DL'DL)^-1 DL' F(L(z)) with a lift only
 ///
 /// Shapes  z: the entries of the states, one state after the other, each row after row.
 /// Time    that of the finer rung, so that rungs are compared at equal times.

@@ -115,6 +115,53 @@ std::vector<Array> RungLaws::closed(const OwnArrays& own, const std::vector<Arra
   return std::move(closure.formulas);
 }
 
+namespace rung_laws_cpp {
+namespace {
+
+Array flat(const std::vector<Array>& arrays) {
+  std::vector<Array> parts;
+  for (const Array& a : arrays)
+    parts.push_back(formulas::reshape(a, Shape{{.extent = formulas::entries(a.shape())}}));
+  return formulas::concatenate(parts, 0);
+}
+
+// (DL' DL)^-1 DL' F: the nearest to the field F that a lift L can follow. Cost: a derivative of L for each entry of `states`.
+std::vector<Array> least_squares(const std::vector<Array>& lift, const std::vector<Array>& states,
+                                 const std::vector<Array>& field) {
+  formulas::Graph& graph = *states.front().graph;
+  std::vector<Array> rows;  // of DL'
+  for (const Array& moved : states) {
+    const formulas::Dimension count{.extent = formulas::entries(moved.shape())};
+    for (Index entry = 0; entry < count.extent; ++entry) {
+      std::vector<Array> directions;
+      for (const Array& state : states) {
+        directions.push_back(
+            state == moved
+                ? formulas::reshape(formulas::one_hot(graph.constant(entry), count), state.shape())
+                : broadcast(graph.constant(0), state.shape()));
+      }
+      const Array row = flat(formulas::derivative_along(lift, states, directions));
+      rows.push_back(formulas::reshape(row, Shape{{}, row.shape()[0]}));
+    }
+  }
+  const Array slopes = formulas::concatenate(rows, 0);
+  const Array all = formulas::solve(formulas::matmul(slopes, formulas::transpose(slopes)),
+                                    formulas::matmul(slopes, flat(field)));
+  std::vector<Array> law;
+  Index first = 0;
+  for (const Array& state : states) {
+    const Index count = formulas::entries(state.shape());
+    law.push_back(formulas::reshape(
+        formulas::slice(all, {{.start = first, .step = 1, .count = {.extent = count}}}),
+        state.shape()));
+    first += count;
+  }
+  return law;
+}
+
+}  // namespace
+}  // namespace rung_laws_cpp
+
 RungLaw RungLaws::own(std::size_t place) {
   const OwnArrays& own = arrays_.own[place];
   RungLaw law{.names = own.names, .states = own.states, .values = own.step, .sampled_at = {}};
@@ -130,6 +177,11 @@ RungLaw RungLaws::own(std::size_t place) {
     law.values = after(own.states, {.slope = closed(own, step.slope, states),
                                     .of_one = closed(own, step.of_one, states),
                                     .of_mean = closed(own, step.of_mean, states)});
+  } else if (!own.has_law() && own.map.empty()) {
+    const RungLaw of = finer(own, false);
+    law.values = rung_laws_cpp::least_squares(own.lift, own.states,
+                                              substituted(of.values, of.states, own.lift));
+    law.sampled_at = substituted(of.sampled_at, of.states, own.lift);
   } else if (!own.has_law()) {
     const RungLaw of = finer(own, own.of_steps);
     const std::vector<Array> along =

@@ -14,7 +14,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "expectations/closure.hpp"
 #include "formulas/edit.hpp"
+#include "formulas/simplify.hpp"
 #include "learning/each_sample.hpp"
 #include "learning/entry_error.hpp"
 #include "learning/loss_rung.hpp"
@@ -547,12 +549,12 @@ const Model& Instance::model() const {
 
 template <class T>
 struct StateFormulas<T>::Parts {
+  using OwnArrays = learning::OwnArrays;
   Parts(const Instance& instance, const std::string& rung,
         const std::vector<learning::AskedFormula>& asked)
       : arrays(instance.loss, instance.given, asked, instance.seed),
         parameters(learning::parameter_values<T>(arrays)),
         step(instance.loss.step) {
-    using learning::OwnArrays;
     std::vector<learning::ObservableArray> written;
     for (std::size_t k = 0; k < asked.size(); ++k) {
       if (arrays.asked[k]) written.push_back({asked[k].entry, *arrays.asked[k]});
@@ -571,7 +573,6 @@ struct StateFormulas<T>::Parts {
       made.push_back(made[k] - expected.by_fewer[k]);
     outputs = expected.shown.size();
     has_gaps = !expected.by_fewer.empty();
-    evaluator.emplace(learning::prepared(made, arrays, parameters));
     const auto any_reads = [&](const std::vector<formulas::Array>& states) {
       return std::ranges::any_of(made, [&](const formulas::Array& output) {
         return std::ranges::any_of(
@@ -586,6 +587,11 @@ struct StateFormulas<T>::Parts {
       all.push_back(own.back()->states);
     }
     if (own.empty() || own.back()->of_loss) all.push_back(arrays.state_variables());
+    // Through maps, from the finest up, where formulas close.
+    for (std::size_t k = all.size(); k-- > 1;) {
+      if (own[k - 1]->lift.empty() && any_reads(all[k])) close(made, all[k], *own[k - 1]);
+    }
+    evaluator.emplace(learning::prepared(made, arrays, parameters));
     std::size_t last = 0;
     for (std::size_t k = 0; k < all.size(); ++k) {
       if (!any_reads(all[k])) continue;
@@ -603,6 +609,16 @@ struct StateFormulas<T>::Parts {
       }
       levels.back().lift.emplace(learning::prepared(own[k]->lift, arrays, parameters));
       levels.back().outputs = own[k]->lift.size();
+    }
+  }
+
+  // Stays as it is where it does not close.
+  static void close(std::vector<formulas::Array>& made, const std::vector<formulas::Array>& states,
+                    const OwnArrays& own) {
+    for (formulas::Array& formula : made) {
+      const expectations::Closure closure = expectations::closed_in(
+          formulas::simplified(std::vector{formula}), states, own.map, own.states);
+      if (closure.why.empty()) formula = closure.formulas.front();
     }
   }
 
@@ -759,6 +775,17 @@ Measured measured(const Instance& instance, const MeasureText& measure,
     return {.times = {0}, .entries = {""}, .numbers = {largest_residual(instance, measure)}};
   }
   const RungInfo& info = solvable(instance, measure);
+  if (measure.eta) {
+    if (!walks(info)) {
+      throw EntryError(instance.loss.name, measure.entry,
+                       fmt::format("has an eta, which {} has not: it does not step", info.name));
+    }
+    Instance other(instance.loss, instance.given, instance.seed);
+    other.loss.step = *measure.eta;
+    MeasureText own = measure;
+    own.eta.reset();
+    return measured(other, own, times);
+  }
   Measured made;
   MeasureText own = measure;
   if (own.kind == Kind::event) {

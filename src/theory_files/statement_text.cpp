@@ -81,7 +81,7 @@ class StatementReader : private EntryReader {
 
   MeasureText measured(const TomlNode& node, const std::string& entry, const std::string& learned) {
     require_kind(node, entry, Kind::table);
-    check_keys(node, entry, {"value", "along", "limit", "event", "residual", "rung", "at"});
+    check_keys(node, entry, {"value", "along", "limit", "event", "residual", "rung", "at", "eta"});
     MeasureText made;
     made.entry = learned;
     int kinds = 0;
@@ -99,6 +99,10 @@ class StatementReader : private EntryReader {
       made.rung = made.formula.substr(0, made.formula.find('.'));
     }
     if (node.find("rung") != nullptr) made.rung = text(node, "rung", entry);
+    if (const TomlNode* eta = node.find("eta")) {
+      made.eta = number(*eta, entry + ".eta");
+      if (!(*made.eta > 0)) refuse(*eta, entry + ".eta", "must be a number > 0");
+    }
     if (const TomlNode* at = node.find("at")) {
       if (made.kind != MeasureText::Kind::along)
         refuse(*at, entry, "has times, which only a measure `along` a rung has");

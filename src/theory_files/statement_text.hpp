@@ -27,6 +27,7 @@ struct MeasureText {
   std::string formula;
   std::string rung = "flow";
   std::vector<std::string> times = {};  ///< of `along`: formulas, each of one or many times
+  std::optional<double> eta = {};       ///< of a rung that steps, in place of that of the instance
 };
 
 struct KnobText {

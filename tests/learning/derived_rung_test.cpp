@@ -1,11 +1,13 @@
 // Laws that are left out with a map only: derived where the derivative of the map is a formula of it.
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "learning/law_mutants.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/learning/residual.hpp"
 #include "popgrad/learning/sample_loss.hpp"
@@ -207,6 +209,51 @@ TEST_CASE("mean steps of sgd that are not derived are refused", "[learning]") {
   CHECK(refusal_of(loss, "order") ==
         "squares: rung order leaves its law out, which of sgd is derived from a map only; leave "
         "out the lift");
+}
+
+TEST_CASE("with a lift only the law is the nearest to the field", "[learning]") {
+  SampleLoss loss{.name = "pair",
+                  .paper = "",
+                  .states = {{.name = "w", .start = "stack([1, 2, 0])"}},
+                  .loss = {{"loss", "(w[0] * w[1] + w[2] - 2)**2 / 2 + w[0]**4"}},
+                  .rungs = {{.name = "line",
+                             .states = {{.name = "a", .start = "1"}, {.name = "b", .start = "0.5"}},
+                             .lift = {{"w", "stack([a, 2 * a + b, b**2])"}}}}};
+  const AnyRung<double> line = model_of_loss(loss)->rung("line", Parameters("pair"), 1);
+  const Vector<double> z{{0.7, 0.4}};
+  Vector<double> found(2);
+  line.field.value(z, found, 0.0);
+  // By hand: F at the lift, then normal equations.
+  const double a = z[0], b = z[1], w0 = a, w1 = 2 * a + b, w2 = b * b, off = w0 * w1 + w2 - 2;
+  const Vector<double> field{{-(off * w1 + 4 * w0 * w0 * w0), -off * w0, -off}};
+  Matrix<double> slopes(3, 2);
+  slopes << 1, 0, 2, 1, 0, 2 * b;
+  const Vector<double> expected =
+      (slopes.transpose() * slopes).ldlt().solve(slopes.transpose() * field);
+  CHECK((found - expected).norm() < 1e-13);
+  CHECK(residuals(loss).at(0).outcome == Residual::Outcome::refuted);
+  loss.rungs[0].of = "gd";
+  CHECK(refusal_of(loss, "line") ==
+        "pair: rung line leaves its steps out, which are derived from a map; it has a lift only");
+}
+
+TEST_CASE("what vanishes but for the rounding of drawn arrays is zero", "[learning]") {
+  SampleLoss loss = committee();
+  loss.parameters.clear();
+  loss.fixed = {{"B", "orthogonal(M, d)"}};
+  loss.sizes = {{"d", 6}, {"M", 2}};
+  loss.states[0].start = "B / 3";
+  loss.rungs = {
+      {.name = "scale", .states = {{.name = "q", .start = "1/3"}}, .lift = {{"J", "q * B"}}}};
+  const Residual scale = residuals(loss).at(0);
+  INFO(to_text(scale));
+  CHECK(scale.outcome == Residual::Outcome::zero_at_points);
+  CHECK(scale.how.ends_with(", to its rounding"));
+  // Factors have the same image; a weight for each entry has not.
+  const learning::MutatedLoss mutated = learning::mutated_loss(loss, "rung.scale", 32);
+  REQUIRE(mutated.mutants.back().name == "entries-1");
+  CHECK(residuals(mutated.loss, {}, {.subjects = {mutated.mutants.back().subject}}).at(0).outcome ==
+        Residual::Outcome::refuted);
 }
 
 }  // namespace
