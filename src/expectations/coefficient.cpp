@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ranges>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -242,8 +243,7 @@ Rational Coefficient::value() const {
 
 std::string Coefficient::text() const {
   std::string text;
-  for (auto summand = summands_.rbegin(); summand != summands_.rend(); ++summand) {
-    const auto& [powers, number] = *summand;
+  for (const auto& [powers, number] : std::views::reverse(summands_)) {
     const Rational size = abs(number);
     std::vector<std::string> factors;
     if (size != 1 || powers.empty()) factors.push_back(to_text(size));
@@ -318,10 +318,8 @@ Array Coefficient::array(formulas::Graph& graph) const {
     common = least_powers(own.summands_);
     made = graph.constant(0);
     const Summands rest = without(own.summands_, common);
-    for (auto summand = rest.rbegin(); summand != rest.rend(); ++summand) {
-      made = made +
-             graph.constant(summand->second) * product_of(summand->first, true, own.values_, graph);
-    }
+    for (const auto& [powers, number] : std::views::reverse(rest))
+      made = made + graph.constant(number) * product_of(powers, true, own.values_, graph);
   } else {
     made = graph.constant(own.summands_.begin()->second);
   }

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -35,7 +36,7 @@ std::string key_of(const GraphNode& n) {
     add(text.size());
     key += text;
   };
-  add(n.operation);
+  add(reinterpret_cast<std::uintptr_t>(n.operation));
   add(n.type);
   add(n.inputs.size());
   for (const std::size_t input : n.inputs) add(input);

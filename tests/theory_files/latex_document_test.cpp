@@ -71,7 +71,7 @@ std::string mistake_in(const std::string& text) {
 }
 
 TEST_CASE("exported documents are valid LaTeX", "[theory_files][latex]") {
-  CHECK(mistake_in("\\left( a \\right) {b} \\{") == "");
+  CHECK(mistake_in("\\left( a \\right) {b} \\{").empty());
   CHECK(mistake_in("\\frac{a}{b") == "{ is not closed");
   CHECK(mistake_in("\\left( {a \\right) }") == "right at \\right) }");
   CHECK(mistake_in("\\nosuch").starts_with("nosuch"));
@@ -92,7 +92,7 @@ TEST_CASE("exported documents are valid LaTeX", "[theory_files][latex]") {
     CHECK(answer.status == 0);
     const std::size_t begin = answer.out.find("\\documentclass");
     REQUIRE(begin != std::string::npos);
-    CHECK(mistake_in(answer.out.substr(begin)) == "");
+    CHECK(mistake_in(answer.out.substr(begin)).empty());
   }
 }
 
