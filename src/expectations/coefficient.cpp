@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <boost/range/adaptor/reversed.hpp>
 #include <cstdlib>
-#include <ranges>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -243,7 +243,7 @@ Rational Coefficient::value() const {
 
 std::string Coefficient::text() const {
   std::string text;
-  for (const auto& [powers, number] : std::views::reverse(summands_)) {
+  for (const auto& [powers, number] : boost::adaptors::reverse(summands_)) {
     const Rational size = abs(number);
     std::vector<std::string> factors;
     if (size != 1 || powers.empty()) factors.push_back(to_text(size));
@@ -318,7 +318,7 @@ Array Coefficient::array(formulas::Graph& graph) const {
     common = least_powers(own.summands_);
     made = graph.constant(0);
     const Summands rest = without(own.summands_, common);
-    for (const auto& [powers, number] : std::views::reverse(rest))
+    for (const auto& [powers, number] : boost::adaptors::reverse(rest))
       made = made + graph.constant(number) * product_of(powers, true, own.values_, graph);
   } else {
     made = graph.constant(own.summands_.begin()->second);
