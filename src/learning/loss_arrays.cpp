@@ -935,6 +935,12 @@ class Names {
   }
 
   // Laws and invariants that read observables by quadrature; their own columns carry its error.
+  void refuse_sampled(const std::string& entry, const Array& formula) const {
+    for (const ExpectedCall& call : arrays_.expectations) {
+      if (!call.by_quadrature && reads(formula, call.variable))
+        refuse_entry(entry, "reads an expectation that is sampled; observables only may");
+    }
+  }
   void write_out_quadrature() {
     std::vector<Array> from, to;
     for (const ExpectedCall& call : arrays_.expectations) {
@@ -942,6 +948,14 @@ class Names {
       from.push_back(call.variable);
       to.push_back(*call.by_quadrature);
     }
+    for (const OwnArrays& own : arrays_.own) {
+      for (const std::vector<Array>* all :
+           {&own.map, &own.lift, &own.flow, &own.step, &own.closed}) {
+        for (const Array& formula : *all) refuse_sampled("rung " + own.name, formula);
+      }
+    }
+    for (const InvariantArray& i : arrays_.invariants)
+      refuse_sampled("invariant " + i.name, i.array);
     if (from.empty()) return;
     for (OwnArrays& own : arrays_.own) {
       for (std::vector<Array>* all : {&own.map, &own.lift, &own.flow, &own.step, &own.closed}) {
@@ -1052,9 +1066,17 @@ class Names {
 
   // Which kinds of names a formula must not depend on, parted by spaces.
   void forbid(const std::string& name, const Array& formula, std::string_view kinds) {
+    // Expectations stand for formulas of states.
+    const auto depends_on = [&](const Array& variable) {
+      return reads(formula, variable) ||
+             std::any_of(arrays_.expectations.begin(), arrays_.expectations.end(),
+                         [&](const ExpectedCall& call) {
+                           return reads(formula, call.variable) && reads(call.formula, variable);
+                         });
+    };
     const auto refuse = [&](const std::string& kind, const Array& variable) {
       const bool is_named = fmt::format(" {} ", kinds).find(" " + kind + " ") != std::string::npos;
-      if (!is_named || !reads(formula, variable)) return;
+      if (!is_named || !(kind == "state" ? depends_on(variable) : reads(formula, variable))) return;
       const auto maker = makers_.find(name);
       refuse_entry(maker == makers_.end() ? name : maker->second.kind + " " + name,
                    kind == "t"

@@ -189,5 +189,33 @@ TEST_CASE("mistakes in rungs of their own are named", "[learning]") {
         "of v is no formula of the map");
 }
 
+TEST_CASE("laws may read neither expectations of finer states nor sampled ones", "[learning]") {
+  const auto refused = [](const std::string& observable, const std::string& flow, long samples) {
+    const SampleLoss loss{.name = "units",
+                          .paper = "",
+                          .draws = {{"x", "normal(2)"}},
+                          .states = {{.name = "J", .start = "ones(2) / 2"}},
+                          .loss = {{"loss", "(J @ x - x[0])**2 / 2"}},
+                          .observables = {{.name = "error", .formula = observable}},
+                          .rungs = {{.name = "line",
+                                     .states = {{.name = "q", .start = "1/2"}},
+                                     .lift = {{"J", "q * ones(2)"}},
+                                     .flow = {{"q", flow}}}},
+                          .samples = samples};
+    try {
+      (void)model_of_loss(loss)->rung("line", Parameters("units"), 1);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  CHECK(refused("expected(tanh(J @ x)**2)", "-q", 0) == "accepted");
+  for (const char* formula : {"expected(tanh(J @ x)**2)", "expected((J @ x)**2)"})
+    CHECK(refused(formula, "-q * error", 0) == "units: rung line flow q may not depend on state J");
+  CHECK(refused("expected(tanh(x[0])**2)", "-q * error", 0) == "accepted");
+  CHECK(refused("expected(sqrt(1 + x[0]**2))", "-q * error", 1000) ==
+        "units: rung line reads an expectation that is sampled; observables only may");
+}
+
 }  // namespace
 }  // namespace own_rungs_test
