@@ -40,13 +40,6 @@ Index entries_of(const std::vector<Array>& arrays) {
   return total;
 }
 
-std::vector<Array> directions_of(const std::vector<Array>& variables) {
-  std::vector<Array> directions;
-  for (const Array& v : variables)
-    directions.push_back(v.graph->variable("direction of " + v.node().text, v.shape()));
-  return directions;
-}
-
 // Of starts that are given twice.
 constexpr double start_tolerance = 1e-9;
 

@@ -14,6 +14,13 @@ namespace popgrad::learning {
 
 using formulas::substituted;
 
+std::vector<Array> directions_of(const std::vector<Array>& variables) {
+  std::vector<Array> directions;
+  for (const Array& v : variables)
+    directions.push_back(v.graph->variable("direction of " + v.node().text, v.shape()));
+  return directions;
+}
+
 RungLaws::RungLaws(const SampleLoss& loss, const Parameters& given, std::uint64_t seed)
     : name_(loss.name), arrays_(loss, given, {}, seed) {
   if (!loss.loss.empty()) expected_.emplace(arrays_, loss);
@@ -48,11 +55,7 @@ RungLaws::MeanStep RungLaws::mean_step(const OwnArrays& own) {
   const std::string entry = "rung " + own.name;
   if (!of.sampled_at.empty())
     reject_entry(name_, entry, "leaves its law out, and the field is sampled or by quadrature");
-  std::vector<Array> directions;
-  for (const Array& state : of.states) {
-    directions.push_back(
-        arrays_.graph->variable("direction of " + state.node().text, state.shape()));
-  }
+  const std::vector<Array> directions = directions_of(of.states);
   const auto along = [&](const std::vector<Array>& formulas) {
     return formulas::derivative_along(formulas, of.states, directions);
   };

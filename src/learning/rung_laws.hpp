@@ -20,6 +20,9 @@ struct RungLaw {
   std::vector<Array> sampled_at;
 };
 
+/// Variables of the same shapes, along which formulas of these are derived.
+std::vector<Array> directions_of(const std::vector<Array>& variables);
+
 class RungLaws {
  public:
   /// `seed` draws what is fixed. Throws InputError.

@@ -56,9 +56,10 @@ struct ResidualRequest {
   double tolerance = 1e-10;  ///< of the flow along which they are measured
 };
 
-/// One for each expectation of the loss that is written, each rung of its own, each closed form next to a flow, and each invariant. Sizes and parameters: first all
-/// parameters are drawn within their ranges; where a residual is not 0 then, those that are given are taken. Cost: the
-/// expected field as a formula, 8 evaluations of it on rationals, and the same at sizes one larger. Throws InputError.
+/// One for each expectation of the loss that is written, each rung of its own, each closed form next to a flow, and each
+/// invariant. Sizes and parameters: first all parameters are drawn within their ranges; where a residual is not 0 then,
+/// those that are given are taken. Cost: the expected field as a formula, 8 evaluations of it on rationals, and the same
+/// at sizes one larger. Throws InputError.
 std::vector<Residual> residuals(const SampleLoss& loss, const Parameters& given = {},
                                 const ResidualRequest& request = {});
 
