@@ -228,6 +228,33 @@ TEST_CASE("kernels of two projections at drawn and degenerate arguments",
   CHECK(check_all(arguments).first == closed_pairs);
 }
 
+TEST_CASE("rounding does not part projections that are parallel", "[expectations][kernels]") {
+  Stream stream(8, 0, 0);
+  Graph graph;
+  const Scope scope = scope_of(graph);
+  // By name, and the value where v is a multiple of w with covariance c of w @ z and v @ z.
+  const std::vector<std::pair<const char*, double (*)(double)>> kernels{
+      {"sign(w @ z) * sign(v @ z)", [](double c) { return c > 0 ? 1. : -1.; }},
+      {"where(w @ z > 0, 1, 0) * where(v @ z > 0, 1, 0)",
+       [](double c) { return c > 0 ? 0.5 : 0.; }},
+      {"abs(w @ z) * abs(v @ z)", [](double c) { return std::abs(c); }},
+      {"relu(w @ z) * relu(v @ z)", [](double c) { return c > 0 ? c / 2 : 0.; }}};
+  for (const auto& [text, exact] : kernels) {
+    const Expectation found = expectations::expectation(
+        elaborate(syntax::parse(text), graph, scope), {NormalDraw{scope.at("z")}});
+    REQUIRE(found.mean);
+    Evaluator<double> evaluator({*found.mean});
+    for (int k = 0; k < 400; ++k) {
+      Argument at = drawn_argument(stream);
+      const double factor = std::copysign(std::hypot(at.v[0], at.v[1]), at.v[0]);
+      at.v = {factor * at.w[0], factor * at.w[1]};
+      const auto c = static_cast<double>(dot(at.w, at.v));
+      INFO(text << " at w = " << at.w[0] << ", " << at.w[1] << " times " << factor);
+      CHECK(std::abs(value_at(evaluator, at) - exact(c)) <= 1e-15 * std::max(1., std::abs(c)));
+    }
+  }
+}
+
 const std::vector<Named>& integrated() {
   static const std::vector<Named> all{
       {"tanh({})", [](Wide a) { return std::tanh(a); }},
