@@ -375,6 +375,8 @@ RunJudge::RunJudge(JudgeRequest request, std::vector<RecordedRun> recorded,
   if (s.recorded.size() > 1) s.recorded.push_back(mean_of(s.recorded));
   if (s.rung.name != s.sampled.name) s.own = s.runs_of(s.rung, asked.events);
   std::tie(s.judgement.rows, s.tests) = s.tests_of(s.rung, s.own);
+  if (s.own.empty() && s.judgement.rows.consistent() && s.whole->numbers() > 0)
+    s.tests = s.whole->confirmed(s.tests, s.report);
   Judgement& made = s.judgement;
   made.level = asked.level;
   made.row_level = share_of_rows * asked.level;

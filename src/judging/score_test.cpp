@@ -268,6 +268,16 @@ double ScoreTest::bound(double chance, Side side) const {
 
 namespace {
 
+// Puts a random choice of `count` first.
+void choose(std::vector<Index>& order, Index count, Stream& stream) {
+  const auto n = std::ssize(order);
+  for (Index i = 0; i < count; ++i) {
+    const auto left = static_cast<double>(n - i);
+    const Index pick = std::min(n - 1, i + static_cast<Index>(stream.uniform() * left));
+    std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(pick)]);
+  }
+}
+
 // t of `count` of the values against the others, over random choices.
 std::vector<double> own_statistics(const Vector<double>& values, Index count) {
   constexpr std::uint64_t draws = 20'000;
@@ -282,10 +292,8 @@ std::vector<double> own_statistics(const Vector<double>& values, Index count) {
   Stream stream(0, 2, 0);
   for (std::uint64_t draw = 0; draw < draws; ++draw) {
     double sum = 0, own_squares = 0;
+    choose(order, count, stream);
     for (Index i = 0; i < count; ++i) {
-      const auto left = static_cast<double>(n - i);
-      const Index pick = std::min(n - 1, i + static_cast<Index>(stream.uniform() * left));
-      std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(pick)]);
       const double x = off[order[static_cast<std::size_t>(i)]];
       sum += x;
       own_squares += x * x;
@@ -378,7 +386,7 @@ ScoreTest score_test(const Vector<double>& weights, const Matrix<double>& record
 
 double ScatterTest::chance() const {
   const double below = fisher_probability(recorded_freedom, own_freedom, ratio);
-  return 2 * std::min(below, 1 - below);
+  return std::max(counted, 2 * std::min(below, 1 - below));
 }
 
 Share ScatterTest::interval(double level) const {
@@ -413,6 +421,29 @@ ScatterTest scatter_test(const Matrix<double>& recorded, const Matrix<double>& e
     test.recorded_freedom = freedom;
   }
   return test;
+}
+
+double counted_chance(const Matrix<double>& recorded, const Matrix<double>& ensemble) {
+  constexpr int choices = 100'000;
+  if (4 * recorded.cols() > ensemble.cols()) return 0;
+  const Vector<double> mean = ensemble.rowwise().mean();
+  // Of one run about the mean of all, of several about their own.
+  const auto scatter = [&](const Matrix<double>& runs) {
+    return runs.cols() > 1 ? about_mean(runs).squaredNorm() : (runs.col(0) - mean).squaredNorm();
+  };
+  const double found = scatter(recorded);
+  std::vector<Index> order(static_cast<std::size_t>(ensemble.cols()));
+  std::iota(order.begin(), order.end(), Index{0});
+  Matrix<double> chosen(ensemble.rows(), recorded.cols());
+  Stream stream(0, 3, 0);
+  int above = 0;
+  for (int choice = 0; choice < choices; ++choice) {
+    choose(order, chosen.cols(), stream);
+    for (Index i = 0; i < chosen.cols(); ++i)
+      chosen.col(i) = ensemble.col(order[static_cast<std::size_t>(i)]);
+    if (scatter(chosen) >= found) ++above;
+  }
+  return 2.0 * std::min(above, choices - above) / choices;
 }
 
 }  // namespace popgrad

@@ -47,6 +47,13 @@ constexpr double least_power = 0.05;
 constexpr std::uint32_t fewest_of_a_check = 32;
 constexpr std::uint32_t most_of_a_check = 128;
 constexpr double draws_of_a_check = 4e6;
+// That decide on a narrow departure, of other draws than all others.
+constexpr std::uint32_t deciding_draws = 2'000'000;
+constexpr std::uint32_t fewest_deciding = 256;
+constexpr std::uint32_t most_deciding = 1024;
+constexpr double draws_of_a_decision = 3.2e7;
+constexpr double narrow = 2;  // times the bound
+constexpr double least_narrow_chance = 1e-9;
 
 // Of the rows of an observable.
 constexpr std::array part_names{"first third", "middle third", "last third"};
@@ -173,14 +180,20 @@ void WholeRuns::predict(const std::vector<std::string>& columns, const Report& r
                     ending.size() < columns.size() ? "; what else is logged is predicted" : "");
     return;
   }
-  const Suspect as_said = suspects(request_.claimed, request_.suspects).front();
-  const WalkRequest steps = setting_with(request_.claimed, as_said, as_said.assumed).steps;
-  const double draws_of_a_run = static_cast<double>(steps.steps) * static_cast<double>(steps.batch);
-  const auto count = static_cast<std::uint32_t>(
-      std::clamp<double>(draws_of_a_check / draws_of_a_run, fewest_of_a_check, most_of_a_check));
-  made.sampled = simulate(as_said, as_said.assumed, count, other_draws, report);
+  const std::uint32_t count = runs_of_draws(draws_of_a_check, fewest_of_a_check, most_of_a_check);
+  made.sampled = simulate(as_claimed(), as_claimed().assumed, count, other_draws, report);
   require_ends(made.sampled);
   predicted_ = std::make_unique<PredictedRuns>(std::move(made));
+}
+
+Suspect WholeRuns::as_claimed() const {
+  return suspects(request_.claimed, request_.suspects).front();
+}
+
+std::uint32_t WholeRuns::runs_of_draws(double draws, double fewest, double most) const {
+  const WalkRequest& steps = request_.claimed.steps;
+  const double of_a_run = static_cast<double>(steps.steps) * static_cast<double>(steps.batch);
+  return static_cast<std::uint32_t>(std::clamp(draws / of_a_run, fewest, most));
 }
 
 std::string WholeRuns::objection() const {
@@ -465,6 +478,51 @@ WholeRunTests WholeRuns::tests(const std::vector<Trajectory<double>>& ensemble,
   made.faults.erase(seen, made.faults.end());
   share_level(made);
   return made;
+}
+
+WholeRunTests WholeRuns::confirmed(const WholeRunTests& found, const Report& report) const {
+  const auto departs_widely = [](double statistic, double bound) {
+    return std::fabs(statistic) > narrow * bound;
+  };
+  WholeRunTests decided = found;
+  std::vector<WholeRunTests::Fault*> faults;
+  for (WholeRunTests::Fault& fault : decided.faults)
+    if (found.departs(fault)) faults.push_back(&fault);
+  std::vector<WholeRunTests::Level*> levels;
+  for (WholeRunTests::Level& level : decided.levels)
+    if (beyond(level.test, found.level_chance)) levels.push_back(&level);
+  const bool widely =
+      found.scatter.chance() < least_narrow_chance ||
+      std::any_of(faults.begin(), faults.end(),
+                  [&](const auto* fault) {
+                    return departs_widely(fault->test.statistic(), found.bound(*fault));
+                  }) ||
+      std::any_of(levels.begin(), levels.end(), [&](const auto* level) {
+        return departs_widely(level->test.statistic(), level->test.bound_here(found.level_chance));
+      });
+  if (widely || found.consistent()) return found;
+  const Suspect claimed = as_claimed();
+  const std::vector<Trajectory<double>> runs = simulate(
+      claimed, claimed.assumed, runs_of_draws(draws_of_a_decision, fewest_deciding, most_deciding),
+      deciding_draws, report);
+  const Matrix<double> own = logged_->of(runs);
+  if (!own.allFinite()) return found;
+  for (WholeRunTests::Fault* const fault : faults) {
+    const auto known = std::find_if(known_.begin(), known_.end(), [&](const Known& one) {
+      return one.suspect.label() == fault->suspect.label();
+    });
+    fault->test = score_test({known->of_recorded, known->score.of(own), nullptr, {}});
+  }
+  for (WholeRunTests::Level* const level : levels) {
+    const auto known = std::find_if(levels_.begin(), levels_.end(),
+                                    [&](const KnownLevel& one) { return one.what == level->what; });
+    level->test = score_test(known->weights, recorded_, own, nullptr);
+  }
+  if (found.scatter_departs()) {
+    decided.scatter.counted =
+        counted_chance(correlation_->uncorrelated(recorded_), correlation_->uncorrelated(own));
+  }
+  return decided.consistent() ? decided : found;
 }
 
 // Weighted Bonferroni: what somebody doubts is the likeliest fault, and one test of it alone finds the

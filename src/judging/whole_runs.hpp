@@ -106,6 +106,10 @@ class WholeRuns {
   /// predicted law.
   [[nodiscard]] WholeRunTests tests(const std::vector<Trajectory<double>>& ensemble,
                                     const Trajectory<double>* centre, bool of_prediction) const;
+  /// The same, where all that departs does so narrowly, by less than twice its bound, and not from further sampled runs:
+  /// then their tests count. How far a tail reaches is known badly from few runs, or from orders of a prediction, and a
+  /// departure that is one of their error is no fault of the runs. Cost: up to 1024 sampled runs.
+  [[nodiscard]] WholeRunTests confirmed(const WholeRunTests& found, const Report& report) const;
   /// Each suspect that departs or, where anything does, is named, and momentum, alone at the value that suits
   /// the runs best; where none of these explains the runs, every other suspect too, and where those do not either, faults
   /// of the data in training only. Those that explain the runs come first. The batch is sought by the scatter between runs too, where that departs or its mean
@@ -131,6 +135,10 @@ class WholeRuns {
   void prepare(const std::vector<RecordedRun>& recorded, const Report& report);
   /// Sets predicted_, or why_not_.
   void predict(const std::vector<std::string>& columns, const Report& report);
+  /// The first suspect, of which what is claimed is one value.
+  [[nodiscard]] Suspect as_claimed() const;
+  /// How many runs make so many draws.
+  [[nodiscard]] std::uint32_t runs_of_draws(double draws, double fewest, double most) const;
   /// What prediction leaves out of this number.
   [[nodiscard]] PredictionError error_of(const RunScore& score) const;
   /// Of the scores of a fault, by lambda and with or without the covariance, that by which the smallest

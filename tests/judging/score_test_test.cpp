@@ -381,6 +381,31 @@ TEST_CASE("scatter test: the level is kept, and a factor is found", "[score]") {
   }
 }
 
+TEST_CASE("scatter test: a chance counted over runs is that of their law", "[score]") {
+  const Matrix<double> own = walks(13, 1024, none);
+  constexpr std::uint64_t draws = 20'000;
+  const auto scatter = [](const Matrix<double>& runs) {
+    return (runs.colwise() - runs.rowwise().mean()).squaredNorm();
+  };
+  for (const double scale : {0.8, 1.5, 1.9}) {
+    const Matrix<double> recorded = walks(14, 3, none, scale);
+    double above = 0;
+    for (std::uint64_t draw = 0; draw < draws; ++draw)
+      above += scatter(walks(20'000 + draw, 3, none)) >= scatter(recorded) ? 1. / draws : 0;
+    CAPTURE(scale, above);
+    // The 1024 runs know the law of scatters to their root.
+    CHECK(counted_chance(recorded, own) ==
+          Approx(2 * std::min(above, 1 - above)).epsilon(0.2).margin(1e-3));
+  }
+  // Where one run of 25 is ten times as large, another such run is no rarity.
+  Matrix<double> heavy = own;
+  for (Index run = 0; run < heavy.cols(); run += 25) heavy.col(run) *= 10;
+  const Matrix<double> recorded = walks(16, 1, none, 10);
+  CHECK(counted_chance(recorded, heavy) > 1e-3);
+  CHECK(counted_chance(recorded, own) < 1e-4);
+  CHECK(counted_chance(walks(15, 300, none), own) == 0);
+}
+
 TEST_CASE("score test: numbers that do not fluctuate or are not logged are left out", "[score]") {
   std::vector<Trajectory<double>> spread;
   const Matrix<double> runs = walks(4, 10, none);

@@ -1,6 +1,5 @@
 /// Faults of the data that steps were taken with, where the log is of other data.
 
-#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "popgrad/judging/judge.hpp"
 #include "popgrad/rungs/model.hpp"
 #include "runs/runs_of_rung.hpp"
+#include "tests/judging/logged_runs.hpp"
 
 namespace popgrad::training_only_test {
 namespace {
@@ -30,23 +30,9 @@ std::vector<RecordedRun> logs(const Model& model, const Parameters& clean,
   steps.seed = 77;
   RunChoices choices{.events = false};
   if (loss_of_clean_labels) choices.observed = clean;
-  std::vector<RecordedRun> made;
-  for (const Trajectory<double>& run : runs_of_walk(model, find_rung(model, "sgd"), trained, steps,
-                                                    choices, [](double) { return false; })) {
-    RecordedRun& log = made.emplace_back();
-    log.label = "log";
-    log.columns = {"loss", "norm_W_V"};
-    log.t = run.t;
-    log.gaps.resize(log.columns.size());
-    log.last = log.t.back();
-    for (const std::string& name : log.columns) {
-      std::vector<double>& values = log.values.emplace_back();
-      const auto at = std::find(run.columns.begin(), run.columns.end(), name) - run.columns.begin();
-      for (const std::vector<double>& row : run.rows)
-        values.push_back(row[static_cast<std::size_t>(at)]);
-    }
-  }
-  return made;
+  return logged(runs_of_walk(model, find_rung(model, "sgd"), trained, steps, choices,
+                             [](double) { return false; }),
+                {"loss", "norm_W_V"});
 }
 
 }  // namespace
