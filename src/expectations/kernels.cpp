@@ -137,13 +137,8 @@ struct Pair {
   Indexed q, s, c;
 
   [[nodiscard]] Indexed determinant() const { return q * s - c * c; }
-  // Of parallel projections the determinant is what rounding leaves of it, and its root has half of the digits. So
-  // those at an angle below 1e-7 count as parallel, which is wrong by that angle for two signs, and by its cube for
-  // kinks. Variances and a covariance do not hold more; at larger angles they give them to 1e-16 over the angle.
   [[nodiscard]] Indexed where_apart(const Indexed& value, const Indexed& parallel) const {
-    const Rational least(1, 100'000'000'000'000);
-    return entrywise("where",
-                     {entrywise("greater", {determinant(), least * q * s}), value, parallel});
+    return entrywise("where", {is_apart(determinant(), q, s), value, parallel});
   }
   [[nodiscard]] Indexed width() const { return root(where_apart(determinant(), number(c, 1))); }
 };

@@ -16,6 +16,9 @@ Indexed over_positive(const Indexed& value, const Indexed& q) {
 }  // namespace
 }  // namespace normal_law_cpp
 
+Indexed is_apart(const Indexed& determinant, const Indexed& q, const Indexed& s) {
+  return entrywise("greater", {determinant, Rational(1, 100'000'000'000'000) * q * s});
+}
 Indexed where_positive(const Indexed& x, const Indexed& value, const Indexed& otherwise) {
   return entrywise("where", {entrywise("greater", {x, number(x, 0)}), value, otherwise});
 }
@@ -112,6 +115,10 @@ Entry WeightedLaw::covariance_after(std::size_t weights, const Factor& a, const 
   // Over one denominator, so that what is fixed by the weight has variance 0 exactly.
   const Indexed q = variance_after(before, w);
   const Entry determinant = difference(product(q, own), products);
+  if (w.function == Function::delta && same && own) {
+    return entrywise("where", {is_apart(*determinant, q, *own), *determinant / positive_or_one(q),
+                               number(q, 0)});
+  }
   if (w.function == Function::delta) return normal_law_cpp::over_positive(*determinant, q);
   const Indexed scale = Rational(1) + Rational(2) * q;
   return *sum(own, Rational(2) * *determinant) / scale;

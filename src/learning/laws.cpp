@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 #include <cmath>
 
 #include "expectations/expectation.hpp"
@@ -81,15 +82,18 @@ Array with_stops_at_variables(Array formula, const std::vector<Draw>& draws) {
   return formula;
 }
 
-// Where it jumps as a function of states and normal draws, the gradient of its mean is not the mean gradient.
-bool jumps(const Array& part, const std::vector<expectations::NormalDraw>& normals,
-           const std::vector<Array>& states) {
+bool jumps(const Array& node) {
+  return node.is("sign") || node.node().operation->result == formulas::Result::truth;
+}
+bool has_kink(const Array& node) { return node.is("relu") || node.is("abs"); }
+
+// Whether there is such a node, as a function of states and normal draws.
+bool has_any(const Array& part, const std::vector<expectations::NormalDraw>& normals,
+             const std::vector<Array>& states, bool (*is_such)(const Array&)) {
   const std::vector<bool> needed = formulas::needed_for({part});
   for (std::size_t k = 0; k < needed.size(); ++k) {
     const Array node{part.graph, k};
-    const bool is_jump =
-        node.is("sign") || node.node().operation->result == formulas::Result::truth;
-    if (!needed[k] || !is_jump) continue;
+    if (!needed[k] || !is_such(node)) continue;
     const auto is_read = [&](const Array& variable) { return reads(node, variable); };
     if (std::any_of(states.begin(), states.end(), is_read) &&
         std::any_of(normals.begin(), normals.end(), [&](const expectations::NormalDraw& normal) {
@@ -305,13 +309,23 @@ OverNormals over_normals(const Array& part, const std::vector<Draw>& read,
   const expectations::Expectation found = mean_of(part, expectations::Nodes::usual);
   OverNormals made = laws_cpp::with_way(found);
   if (found.by_quadrature) made.fewer = mean_of(part, expectations::Nodes::fewer).mean;
-  if (!made.mean || !laws_cpp::jumps(part, normals, states)) return made;
+  if (!made.mean) return made;
+  // Where it jumps, the gradient of its mean is not the mean gradient. Where it has kinks it is, and as mean gradient it
+  // is shorter and divides by no angle between projections.
+  const bool is_needed = laws_cpp::has_any(part, normals, states, laws_cpp::jumps);
+  if (!is_needed && !laws_cpp::has_any(part, normals, states, laws_cpp::has_kink)) return made;
+  std::vector<Array> slopes;
   for (const Array& slope : formulas::gradient(part, states)) {
     const expectations::Expectation mean = mean_of(slope, expectations::Nodes::usual);
-    if (!mean.mean) return {.way = "its gradient: " + mean.why};
-    if (mean.by_quadrature) return {.way = "its gradient jumps, and needs quadrature"};
-    made.slopes.push_back(*mean.mean);
+    if (mean.mean && !mean.by_quadrature) {
+      slopes.push_back(*mean.mean);
+      continue;
+    }
+    if (!is_needed) return made;
+    return {.way = mean.mean ? "its gradient jumps, and needs quadrature"
+                             : "its gradient: " + mean.why};
   }
+  made.slopes = std::move(slopes);
   made.way += ", after the gradient";
   return made;
 }

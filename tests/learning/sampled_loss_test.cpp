@@ -233,6 +233,36 @@ TEST_CASE("committees of functions of normal inputs have exact fields",
   }
 }
 
+TEST_CASE("fields of kinks keep their digits where students are nearly their teachers",
+          "[learning][expectations]") {
+  SampleLoss loss{
+      .name = "committee",
+      .paper = "",
+      .sizes = {{"N", 5}},
+      .parameters = {{.name = "B", .value = "stack([ones(N), arange(N) - 1]) / 3"},
+                     {.name = "angle", .value = 1}},
+      .draws = {{"x", "normal(N)"}},
+      .states = {{.name = "J", .start = "B + angle * stack([arange(N) - 2, ones(N)])"}}};
+  const DigitsScope digits(50);
+  for (const char* unit : {"relu", "abs"}) {
+    loss.loss = {{"loss", fmt::format("(sum({0}(J @ x)) - sum({0}(B @ x)))**2 / 2", unit)}};
+    const auto model = model_of_loss(loss);
+    for (const char* angle :
+         {"0", "1e-12", "1e-9", "1e-7", "1e-6", "1e-5", "1e-4", "1e-3", "1e-2"}) {
+      const Parameters parameters("committee", {{"angle", angle}});
+      const AnyRung<double> rung = model->rung("flow", parameters, 1);
+      const AnyRung<Real> precise = model->rung_in_digits("flow", parameters, 1);
+      Vector<double> field(rung.dimension);
+      rung.field.value(rung.initial, field, 0.0);
+      Vector<Real> exact(rung.dimension);
+      precise.field.value(precise.initial, exact, Real(0));
+      const double error = (field - exact.cast<double>()).lpNorm<Eigen::Infinity>();
+      CAPTURE(unit, angle);
+      CHECK(error < 1e-15);
+    }
+  }
+}
+
 TEST_CASE("the field of a target that is held fixed has no symmetric Jacobian", "[learning]") {
   const AnyRung<double> flow =
       model_of_loss(target_network())->rung("flow", Parameters("target"), 1);
