@@ -95,31 +95,47 @@ void over_line(Wide first, Wide second, const Use& use) {
 struct Found {
   Wide mean = 0, size = 0;
 };
-// a = alpha x, b = beta x + gamma y; kinks are where a and b are 0.
-Found quadrature(const Named& f, const Named& g, Wide alpha, Wide beta, Wide gamma) {
-  Found found;
-  // The mean over y changes where beta x is some gamma: of nearly parallel projections in a narrow strip.
-  const Wide width = beta == 0 ? far : far * std::abs(gamma / beta);
-  over_line(-width, width, [&](Wide x, Wide weight) {
-    const Wide left = f.value(alpha * x);
-    if (left == 0) return;
-    if (gamma == 0) {
-      const Wide product = left * g.value(beta * x);
-      found.mean += weight * product;
-      found.size += weight * std::abs(product);
-      return;
-    }
-    Wide inner = 0, size = 0;
-    over_line(-beta * x / gamma, 0, [&](Wide y, Wide own) {
-      const Wide value = own * g.value(beta * x + gamma * y);
-      inner += value;
-      size += std::abs(value);
+/// Of all pairs of functions, f by rows; each function is evaluated once at a node.
+class Means {
+ public:
+  // a = alpha x, b = beta x + gamma y; kinks are where a and b are 0.
+  Means(const std::vector<Named>& all, Wide alpha, Wide beta, Wide gamma)
+      : count_(all.size()), found_(count_ * count_) {
+    // The mean over y changes where beta x is some gamma: of nearly parallel projections in a narrow strip.
+    const Wide width = beta == 0 ? far : far * std::abs(gamma / beta);
+    std::vector<Found> inner(count_);
+    over_line(-width, width, [&](Wide x, Wide weight) {
+      std::fill(inner.begin(), inner.end(), Found{});
+      const auto add = [&](Wide b, Wide own) {
+        for (std::size_t k = 0; k < count_; ++k) {
+          const Wide value = own * all[k].value(b);
+          inner[k].mean += value;
+          inner[k].size += std::abs(value);
+        }
+      };
+      if (gamma == 0) {
+        add(beta * x, 1);
+      } else {
+        over_line(-beta * x / gamma, 0, [&](Wide y, Wide own) { add(beta * x + gamma * y, own); });
+      }
+      for (std::size_t i = 0; i < count_; ++i) {
+        const Wide left = weight * all[i].value(alpha * x);
+        for (std::size_t k = 0; k < count_; ++k) {
+          found_[i * count_ + k].mean += left * inner[k].mean;
+          found_[i * count_ + k].size += std::abs(left) * inner[k].size;
+        }
+      }
     });
-    found.mean += weight * left * inner;
-    found.size += weight * std::abs(left) * size;
-  });
-  return found;
-}
+  }
+
+  [[nodiscard]] const Found& of(std::size_t f, std::size_t g) const {
+    return found_[f * count_ + g];
+  }
+
+ private:
+  std::size_t count_;
+  std::vector<Found> found_;
+};
 
 /// Two projections of a draw of two entries: a = w @ z, b = v @ z.
 struct Argument {
@@ -151,14 +167,18 @@ std::vector<Argument> degenerate_arguments() {
 Wide dot(const std::array<double, 2>& a, const std::array<double, 2>& b) {
   return Wide(a[0]) * b[0] + Wide(a[1]) * b[1];
 }
-Found quadrature(const Named& f, const Named& g, const Argument& at) {
+Means quadrature(const std::vector<Named>& all, const Argument& at) {
   const Wide alpha = std::sqrt(dot(at.w, at.w));
-  if (alpha == 0) return quadrature(f, g, 0, 0, std::sqrt(dot(at.v, at.v)));
+  if (alpha == 0) return {all, 0, 0, std::sqrt(dot(at.v, at.v))};
   const Wide across = Wide(at.w[0]) * at.v[1] - Wide(at.w[1]) * at.v[0];
-  return quadrature(f, g, alpha, dot(at.w, at.v) / alpha, across / alpha);
+  return {all, alpha, dot(at.w, at.v) / alpha, across / alpha};
+}
+std::vector<Means> means_of(const std::vector<Named>& all, const std::vector<Argument>& arguments) {
+  std::vector<Means> made;
+  for (const Argument& at : arguments) made.push_back(quadrature(all, at));
+  return made;
 }
 
-// The largest error of the kernel of f and g relative to the mean magnitude; negative: there is no closed form.
 Expectation kernel(const Named& f, const Named& g, Graph& graph, const Scope& scope,
                    Nodes nodes = Nodes::usual) {
   const std::string text = of_argument(f.text, "w @ z") + " * " + of_argument(g.text, "v @ z");
@@ -178,15 +198,19 @@ Scope scope_of(Graph& graph) {
   for (const char* name : {"w", "v", "z"}) scope.emplace(name, graph.variable(name, {{2, {}}}));
   return scope;
 }
-double largest_error(const Named& f, const Named& g, const std::vector<Argument>& arguments) {
+// The largest error of the kernel of two functions relative to the mean magnitude; negative: there is no closed form.
+double largest_error(std::size_t i, std::size_t k, const std::vector<Argument>& arguments,
+                     const std::vector<Means>& means) {
+  const Named &f = functions()[i], &g = functions()[k];
   Graph graph;
   const Expectation found = kernel(f, g, graph, scope_of(graph));
   if (!found.mean || found.by_quadrature) return -1;
   Evaluator<double> evaluator({*found.mean});
   double largest = 0;
-  for (const Argument& at : arguments) {
+  for (std::size_t n = 0; n < arguments.size(); ++n) {
+    const Argument& at = arguments[n];
     const double value = value_at(evaluator, at);
-    const Found expected = quadrature(f, g, at);
+    const Found& expected = means[n].of(i, k);
     const auto error = static_cast<double>(std::abs(value - expected.mean) /
                                            (expected.size == 0 ? 1 : expected.size));
     INFO(f.text << " " << g.text << " at w = " << at.w[0] << ", " << at.w[1] << ", v = " << at.v[0]
@@ -209,9 +233,10 @@ std::vector<Argument> drawn_arguments(int count, std::uint64_t seed) {
 std::pair<int, double> check_all(const std::vector<Argument>& arguments) {
   int closed = 0;
   double largest = 0;
+  const std::vector<Means> means = means_of(functions(), arguments);
   for (std::size_t i = 0; i < functions().size(); ++i) {
     for (std::size_t k = 0; k <= i; ++k) {
-      const double error = largest_error(functions()[i], functions()[k], arguments);
+      const double error = largest_error(i, k, arguments, means);
       if (error >= 0) ++closed;
       largest = std::max(largest, error);
     }
@@ -275,6 +300,7 @@ TEST_CASE("smooth functions without kernels are sums over nodes, with an estimat
     arguments.push_back(at);
   constexpr double rounding = 1e-14;
   double closest = 1;
+  const std::vector<Means> means = means_of(integrated(), arguments);
   for (std::size_t i = 0; i < integrated().size(); ++i) {
     for (std::size_t k = 0; k <= std::min<std::size_t>(i, 2); ++k) {
       const Named &f = integrated()[i], &g = integrated()[k];
@@ -285,9 +311,10 @@ TEST_CASE("smooth functions without kernels are sums over nodes, with an estimat
       REQUIRE(usual.mean);
       REQUIRE(usual.by_quadrature);
       Evaluator<double> evaluator({*usual.mean, *fewer.mean});
-      for (const Argument& at : arguments) {
+      for (std::size_t n = 0; n < arguments.size(); ++n) {
+        const Argument& at = arguments[n];
         const double value = value_at(evaluator, at), gap = value - evaluator.output(1)[0];
-        const Found expected = quadrature(f, g, at);
+        const Found& expected = means[n].of(i, k);
         const auto error = static_cast<double>(std::abs(value - expected.mean));
         INFO(f.text << " " << g.text << " at w = " << at.w[0] << ", " << at.w[1]
                     << ", v = " << at.v[0] << ", " << at.v[1] << ": " << value << " for "
