@@ -221,7 +221,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 Panel entropy_panel(Index queries) {
   Panel panel{.title = fmt::format("{}, {} classes", size_of(queries), 2 * queries),
               .x = {.label = "η_Y / η_Z", .range = "0.5:10.5", .tics = "(1,2,4,6,8,10)"},
-              .y = {.range = "1.45:2.15", .tics = "0.1"},
+              .y = {.range = "1.4:2.15", .tics = "0.1"},
               .curves = {}};
   const std::vector<std::string> blocks =
       labels_of(attention_rates, [&](double rate) { return block_of(queries, rate); });
@@ -239,6 +239,11 @@ Picture picture() {
   for (const Index queries : sizes) made.panels.push_back(entropy_panel(queries));
   made.panels[0].y.label = made.panels[2].y.label = "distinct entropy (nats)";
   made.panels.back().key = "bottom right samplen 1.2";
+  Panel& three = made.panels[1];
+  three.key = "bottom right samplen 1.2";
+  for (Curve& curve : three.curves) curve = curve.titled("");
+  three.curves.push_back(plot::legend_line("SGD").coloured("grey"));
+  three.curves.push_back(plot::legend_line("descent").coloured("grey").dashed());
   const Curve share = plot::line_with_error_bars("threshold", "share", "[share]-[share_error]",
                                                  "[share]+[share_error]")
                           .in("shares")

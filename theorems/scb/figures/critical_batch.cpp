@@ -80,8 +80,8 @@ Picture picture() {
            .curves = {shown(line, 0).colour(2).mark(5, 0.5), shown(line, 1).colour(1).mark(7, 0.5),
                       shown(line, 2).colour(3).mark(9, 0.5),
                       shown(plot::error_bars("T", "B", "low", "high"), 3).colour(7).mark(6, 0.9),
-                      plot::formula("0.01*x**2").colour(7).dashed(3).wide(0.6).titled("T^2"),
-                      plot::formula("0.01*x").colour(7).dashed().wide(0.6).titled("T")}}}};
+                      plot::formula("0.01*x**2").colour(7).dashed(3).wide(0.6).titled("∝ T^2"),
+                      plot::formula("0.01*x").colour(7).dashed().wide(0.6).titled("∝ T")}}}};
 }
 
 }  // namespace

@@ -92,7 +92,8 @@ Picture picture() {
   return {
       .height = 2.7,
       .panels = {
-          {.x = {.label = "tokens N",
+          {.title = "T = 1000, Q = 2, three data laws for each N",
+           .x = {.label = "tokens N",
                  .range = "2.4:400",
                  .logarithmic = true,
                  .tics = "(3, 10, 30, 100, 300)"},
@@ -101,7 +102,7 @@ Picture picture() {
            .curves = {points("dist_V_squared", projected, "of V, ").colour(1).mark(7, 0.6),
                       points("dist_V_squared", not_projected, "of V, ").colour(3).mark(9, 0.7),
                       points("dist_A_squared", not_projected, "of A, ").colour(4).mark(13, 0.7),
-                      plot::formula("0.08/x").colour(7).dashed().wide(0.6).titled("1/N")}}}};
+                      plot::formula("0.08/x").colour(7).dashed().wide(0.6).titled("∝ 1/N")}}}};
 }
 
 }  // namespace
