@@ -86,7 +86,7 @@ Factors factors_of(const Array& a) {
     made.number = *value;
     return made;
   }
-  if (a.is("broadcast") && a.input(0).rank() == 0) return input(0);
+  if (a.is("broadcast")) return input(0);  // callers stretch the product
   if (a.is("negative") || a.is("multiply") || a.is("divide")) {
     made = input(0);
     if (a.is("negative")) {
@@ -251,10 +251,10 @@ class Rules {
       return power(x[0].input(0), count_of(x[0], old.node()));
     if (old.is("floor_divide") && is_number(x[1], 1)) return x[0];
     if (old.is("einsum")) return contracted(old.node().text, x);
-    if (old.is("transpose") && old.rank() == 2) return transposed(x[0]);
     if (is_linear(old) && x[0].rank() > 0) {
       Array core = x[0];
       const Factors outside = split(x[0], core);
+      if (old.is("transpose") && old.rank() == 2) return times(outside, transposed(core));
       std::vector<Array> inner = x;
       inner[0] = core;
       return times(outside, of_core(old, inner));
@@ -291,6 +291,18 @@ class Rules {
       return slice(inner.input(0), ranges);
     }
     if (old.is("reshape")) return reshaped(x[0], old.shape());
+    // Of a stretched array what it was before, stretched.
+    if (old.is("slice") && x[0].is("broadcast") && x[0].input(0).rank() > 0) {
+      const Array inner = x[0].input(0);
+      const std::vector<Range> ranges = ranges_of(node, old.shape());
+      const std::size_t added = ranges.size() - inner.shape().size();
+      std::vector<Range> own;
+      for (std::size_t i = 0; i < inner.shape().size(); ++i) {
+        const bool is_stretched = inner.shape()[i].extent != x[0].shape()[added + i].extent;
+        own.push_back(is_stretched ? Range{0, 1, inner.shape()[i]} : ranges[added + i]);
+      }
+      return broadcast(slice(inner, own), old.shape());
+    }
     // Over all axes one after the other is over all axes.
     if (old.is("sum") && old.rank() == 0 && x[0].is("sum")) return reduce("sum", x[0].input(0));
     if (old.is("sum") && x[0].is("broadcast") && x[0].input(0).rank() == 0)
@@ -322,6 +334,8 @@ class Rules {
   }
   // Of a sum that loses axes of 1, such as those that its terms got before, the sum of the terms that lose them.
   static Array reshaped(const Array& a, const Shape& shape) {
+    if (a.is("broadcast") && entries(a.input(0).shape()) == entries(shape))
+      return reshape(a.input(0), shape);
     const auto loses = [&](const Array& term) {
       return term.rank() == 0 || entries(term.shape()) == entries(a.shape());
     };
@@ -404,6 +418,7 @@ class Rules {
       x[i] = x[i].input(0);
       return contracted(fmt::format("{},{}->{}", labels[0], labels[1], out), x);
     }
+    if (const std::optional<Array> made = stretched(labels, x, out)) return *made;
     const auto same_letters = [](std::string a, std::string b) {
       std::sort(a.begin(), a.end());
       std::sort(b.begin(), b.end());
@@ -440,6 +455,30 @@ class Rules {
         std::swap(own[0], own[1]);
     }
     return einsum(fmt::format("{},{}->{}", labels[0], labels[1], out), x);
+  }
+  // Where no index is summed and a factor is ones, the other factor, stretched.
+  static std::optional<Array> stretched(const std::vector<std::string>& labels,
+                                        const std::vector<Array>& x, const std::string& out) {
+    const auto is_ones = [](const Array& a) { return a.is("broadcast") && is_number(a, 1); };
+    const auto within = [&](const std::string& own) {
+      return std::all_of(own.begin(), own.end(), [&](char c) {
+        return std::count(own.begin(), own.end(), c) == 1 && out.find(c) != std::string::npos;
+      });
+    };
+    if (!within(labels[0]) || !within(labels[1])) return std::nullopt;
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+      if (!is_ones(x[i])) continue;
+      Shape shape;
+      for (const char c : out) {
+        const std::size_t own = labels[0].find(c);
+        shape.push_back(own != std::string::npos ? x[0].shape()[own]
+                                                 : x[1].shape()[labels[1].find(c)]);
+      }
+      const Array& other = x[1 - i];
+      return broadcast(is_ones(other) ? other.number(1) : aligned(labels[1 - i], other, out),
+                       shape);
+    }
+    return std::nullopt;
   }
   // With the axes of `out`, of 1 where it has none.
   static Array aligned(const std::string& labels, const Array& a, const std::string& out) {
@@ -480,9 +519,10 @@ class Rules {
     if (square && (a.is("eye") || a.is("diagonal_matrix"))) return a;
     if (a.is("einsum")) {
       const EinsumLabels labels(a.node().text);
-      return contracted(fmt::format("{},{}->{}{}", labels.operand[0], labels.operand[1],
-                                    labels.out[1], labels.out[0]),
-                        {a.input(0), a.input(1)});
+      return broadcast(contracted(fmt::format("{},{}->{}{}", labels.operand[0], labels.operand[1],
+                                              labels.out[1], labels.out[0]),
+                                  {a.input(0), a.input(1)}),
+                       turned);
     }
     if (a.is("reshape") && a.input(0).rank() == 1) return reshape(a.input(0), turned);
     if (a.is("broadcast")) {
@@ -536,6 +576,13 @@ std::optional<Array> negated(const Array& a) {
   }
   if (a.is("divide")) {
     if (const std::optional<Array> other = negated(a.input(0))) return *other / a.input(1);
+  }
+  if (is_linear(a)) {
+    const std::optional<Array> other = negated(a.input(0));
+    if (!other) return std::nullopt;
+    std::vector<Array> inputs{broadcast(*other, a.input(0).shape())};
+    for (std::size_t i = 1; i < a.node().inputs.size(); ++i) inputs.push_back(a.input(i));
+    return same_operation(a, inputs);
   }
   if (a.is("einsum")) {
     for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {

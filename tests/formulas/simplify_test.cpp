@@ -64,6 +64,12 @@ TEST_CASE("derived formulas print in a short form of the same values", "[formula
       {"0.25 * x + 0.25 * y", "0.25 * (x + y)"},
       {"x / 3 + x / 6", "0.5 * x"},
       {"x / 3", "x / 3"},
+      // Of two minus signs neither is left.
+      {"-(-(C / 3)).T", "C.T / 3"},
+      {"-(x * (-(A @ B) / 3)).T", "x * (A @ B).T / 3"},
+      {"-(A - B.T).T", "(B.T - A).T"},
+      {"-sum(C - S, axis=0)", "sum(S - C, axis=0)"},
+      {"-u[:, None] * -(v / 2)[None, :]", "0.5 * u[:, None] * v[None, :]"},
       {"(x * y)**2 / y", "x**2 * y**2 / y"},
       {"2 / (x * 4)", "0.5 / x"},
       {"x * ones(n) / 2 * u", "0.5 * x * u"},
@@ -86,6 +92,10 @@ TEST_CASE("derived formulas print in a short form of the same values", "[formula
       // Slices of slices.
       {"K[1:, :][:, :d][1:]", "K[2:, :d]"},
       {"(u[:, None] + 2 * v[:, None])[:, 0]", "u + 2 * v"},
+      // What is stretched by ones is so by itself.
+      {"outer(ones(n), u) + C + outer(v, ones(n))", "C + u + v[:, None]"},
+      {"1 / (outer(ones(n), ones(n)) + outer(u, ones(n))) - C", "1 / (1 + u[:, None]) - C"},
+      {"(outer(ones(n), u) + ones(n, n))[0, 1:]", "(1 + u)[1:]"},
       // What has to stay.
       {"maximum(2 * x, y) - where(x < y, x, -y)", "maximum(2 * x, y) - where(x < y, x, -y)"},
       {"concatenate([2 * u, v])", "concatenate([2 * u, v])"},
