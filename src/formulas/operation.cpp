@@ -22,6 +22,7 @@ Operation without_values(const Entry<kind, arity, Value, Pull>& entry) {
                       .kind = kind,
                       .arity = arity,
                       .result = entry.result,
+                      .jumps = entry.jumps,
                       .exact = !irrational_value<Value> && std::string_view(entry.name) != "pi",
                       .linear = entry.linear,
                       .sign = entry.sign,

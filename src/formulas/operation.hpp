@@ -13,6 +13,9 @@ namespace popgrad::formulas {
 enum class OperationKind { leaf, entrywise, reduction, scan, view, embedding, whole_array };
 /// Type of the result: real; as the arguments; a truth value.
 enum class Result { real, same, truth };
+/// Where a value that is constant in between jumps: where both arguments are equal, the argument is 0 or a whole
+/// number, or at other places.
+enum class Jumps { none, at_equality, at_zero, at_whole_numbers, elsewhere };
 
 /// The derivative of an operation, as a graph: given the adjoint of the result, that of input `i`.
 struct Pullback {
@@ -34,6 +37,7 @@ struct Operation {
   OperationKind kind;
   std::size_t arity;  ///< 0: any number
   Result result;
+  Jumps jumps;
   bool exact;             ///< computes on rationals
   bool linear;            ///< in each argument: a slope has no value of the argument in it
   std::string_view sign;  ///< between two arguments, in NumPy's notation; empty: written as a call

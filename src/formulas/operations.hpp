@@ -20,6 +20,7 @@ struct Entry {
   const char* sign;
   Value value;
   Pull pull;
+  Jumps jumps = Jumps::none;
 };
 
 /// A value that needs exp, log, roots or pi says so by its type, and is refused on rationals.
@@ -41,14 +42,20 @@ constexpr auto irrational(const char* name, Value value, Pull pull) {
   return Entry<OperationKind::entrywise, arity, Irrational<Value>, Pull>{name, Result::real, false,
                                                                          "",   {value},      pull};
 }
+template <std::size_t arity, class Value>
+constexpr auto stepwise(const char* name, Jumps jumps, Value value, Result result = Result::same,
+                        const char* sign = "") {
+  return Entry<OperationKind::entrywise, arity, Value, std::nullptr_t>{name,  result,  false, sign,
+                                                                       value, nullptr, jumps};
+}
 template <class Value>
 constexpr auto comparison(const char* name, const char* sign, Value value) {
-  return function<2>(name, value, nullptr, Result::truth, sign);
+  return stepwise<2>(name, Jumps::at_equality, value, Result::truth, sign);
 }
 template <OperationKind kind, std::size_t arity = 1, class Value, class Pull>
 constexpr auto of_kind(const char* name, Value value, Pull pull, Result result = Result::same,
-                       bool linear = true) {
-  return Entry<kind, arity, Value, Pull>{name, result, linear, "", value, pull};
+                       bool linear = true, Jumps jumps = Jumps::none) {
+  return Entry<kind, arity, Value, Pull>{name, result, linear, "", value, pull, jumps};
 }
 template <OperationKind kind, class Value, class Pull>
 constexpr auto irrational_of_kind(const char* name, Value value, Pull pull) {
@@ -107,8 +114,7 @@ inline constexpr auto table = std::tuple{
     function<2>(
         "mod", [](const auto& x, const auto& y) { return x - y * floor_of(quotient(x, y)); },
         nullptr, Result::same, "%"),
-    function<1>(
-        "floor", [](const auto& x) { return floor_of(x); }, nullptr),
+    stepwise<1>("floor", Jumps::at_whole_numbers, [](const auto& x) { return floor_of(x); }),
     function<2>(
         "power", [](const auto& x, const auto& y) { return power_of(x, y); },
         [](const Pullback& p) {
@@ -189,10 +195,9 @@ inline constexpr auto table = std::tuple{
     function<1>(
         "abs", [](const auto& x) { return x < zero_of(x) ? -x : x; },
         [](const Pullback& p) { return p.adjoint * apply("sign", {p.input()}); }),
-    function<1>(
-        "sign",
-        [](const auto& x) { return of_truth(x, zero_of(x) < x) - of_truth(x, x < zero_of(x)); },
-        nullptr),
+    stepwise<1>(
+        "sign", Jumps::at_zero,
+        [](const auto& x) { return of_truth(x, zero_of(x) < x) - of_truth(x, x < zero_of(x)); }),
     function<1>(
         "relu", [](const auto& x) { return zero_of(x) < x ? x : zero_of(x); },
         [](const Pullback& p) {
@@ -303,7 +308,7 @@ inline constexpr auto table = std::tuple{
           }
           y[0] = number_like(x[0], best);
         },
-        nullptr, Result::same, false),
+        nullptr, Result::same, false, Jumps::elsewhere),
     irrational_of_kind<OperationKind::reduction>(
         "norm",
         [](const auto& x, const auto& y) {

@@ -1259,13 +1259,10 @@ std::string LossArrays::no_gradient() const {
 }
 
 std::string LossArrays::jumps() const {
-  static const std::set<std::string_view> jumping{"sign",    "floor",         "less",  "less_equal",
-                                                  "greater", "greater_equal", "equal", "not_equal",
-                                                  "argmax",  "stop_gradient"};
   const std::vector<bool> needed = formulas::needed_for({loss});
   for (std::size_t k = 0; k <= loss.place; ++k) {
     const formulas::GraphNode& node = graph->node(k);
-    if (!needed[k] || !jumping.contains(node.operation->name)) continue;
+    if (!needed[k] || node.operation->pull != nullptr) continue;
     for (const std::size_t input : node.inputs) {
       for (const StateArray& state : states) {
         if (!reads({graph.get(), input}, state.variable)) continue;

@@ -6,7 +6,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "formulas/operation.hpp"
@@ -62,8 +61,7 @@ template <class T>
 TimeJumps<T>::TimeJumps(const std::vector<Array>& formulas, const LossArrays& arrays,
                         const std::vector<std::vector<T>>& parameters,
                         const std::optional<Array>& time) {
-  static const std::set<std::string_view> comparing{"less",          "less_equal", "greater",
-                                                    "greater_equal", "equal",      "not_equal"};
+  using formulas::Jumps;
   if (formulas.empty()) return;
   formulas::Graph& graph = *formulas.front().graph;
   const Array t = graph.variable(time_name, {});
@@ -80,15 +78,13 @@ TimeJumps<T>::TimeJumps(const std::vector<Array>& formulas, const LossArrays& ar
   for (std::size_t k = 0; k < needed.size(); ++k) {
     if (!needed[k]) continue;
     const Array node{&graph, k};
-    const std::string_view name = node.node().operation->name;
-    const bool compares = comparing.contains(name), is_floor = name == "floor";
-    if (!compares && !is_floor && name != "sign" && name != "argmax") continue;
-    if (!is_of_time(node)) continue;
+    const Jumps jumps = node.node().operation->jumps;
+    if (jumps == Jumps::none || !is_of_time(node)) continue;
     pieces.push_back(node);
-    if (name == "argmax") continue;
-    levels.push_back(compares ? node.input(0) - node.input(1) : node.input(0));
+    if (jumps == Jumps::elsewhere) continue;
+    levels.push_back(jumps == Jumps::at_equality ? node.input(0) - node.input(1) : node.input(0));
     for (Index i = 0; i < formulas::entries(levels.back().shape()); ++i)
-      is_floor_.push_back(is_floor);
+      is_floor_.push_back(jumps == Jumps::at_whole_numbers);
   }
   if (pieces.empty()) return;
   piece_arrays_ = pieces.size();

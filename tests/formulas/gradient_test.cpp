@@ -295,6 +295,32 @@ TEST_CASE("slopes where there are two: relu, abs, norm and sign have 0 at 0", "[
         std::pair<double, double>(9, 3));
 }
 
+TEST_CASE("operations without a slope jump, but for those of whole numbers and stop_gradient",
+          "[formulas]") {
+  std::size_t jumping = 0;
+  for (const Operation& op : operations()) {
+    if (op.kind == OperationKind::leaf) continue;
+    CAPTURE(std::string(op.name));
+    const bool steady = op.name == "floor_divide" || op.name == "mod" || op.name == "stop_gradient";
+    CHECK((op.jumps != Jumps::none) == (op.pull == nullptr && !steady));
+    if (op.jumps == Jumps::none || op.jumps == Jumps::elsewhere) continue;
+    ++jumping;
+    const auto value = [&](double x) {
+      return at(
+                 [&](const Array& a) {
+                   return op.arity == 2 ? apply(op.name, {a, a.number(0)}) : apply(op.name, {a});
+                 },
+                 x)
+          .first;
+    };
+    CHECK(value(0.25) == value(0.75));
+    CHECK(value(-0.25) == value(-0.75));
+    CHECK((value(-0.25) != value(0) || value(0) != value(0.25)));
+    if (op.jumps == Jumps::at_whole_numbers) CHECK(value(0.75) != value(1));
+  }
+  CHECK(jumping == 8);
+}
+
 TEST_CASE("where gives nothing to the branch that is not taken", "[formulas]") {
   const auto positive = [](const Array& x) { return apply("greater", {x, x.number(0)}); };
   const auto guarded = [&](const Array& x) {
