@@ -62,7 +62,12 @@ class ConfigReader {
 std::vector<ConfigEntry> parse_config(const std::string& text, const std::string& file) {
   const config_file_cpp::ConfigReader reader(file);
   std::vector<ConfigEntry> entries;
-  for (const TomlNode& node : parse_toml(text, file).parts) entries.push_back(reader.entry(node));
+  try {
+    for (const TomlNode& node : parse_toml(text, file).parts) entries.push_back(reader.entry(node));
+  } catch (const TomlError& error) {
+    throw InputError(fmt::format("{}: line {}: is not TOML: column {}: {}", file, error.at().line,
+                                 error.at().column, error.reason()));
+  }
   return entries;
 }
 

@@ -143,13 +143,14 @@ std::string reason_of(std::string_view description) {
     return fmt::format("{} is there already; leave one out",
                        description.substr(begin, end - begin + 1));
   }
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> reasons{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> reasons{
       {{"dangling comma", "a , stands before the }; leave it out"},
        {"expected '='", "a = is missing"},
        {"expected ']'", "a ] is missing"},
        {"closing ']'", "a , or ] is missing"},
        {"closing '}'", "a , or } is missing"},
        {"control characters", "a quote is missing at the end of a text"},
+       {"in 64 bits", "a whole number is beyond 64 bits; write it as in 1e20"},
        {"value type", "is no number, and a text stands between quotes"},
        {"expected value", "a value is missing"},
        {"a comment or whitespace", "something follows the end of an entry; give one a line"}}};
@@ -162,17 +163,22 @@ std::string reason_of(std::string_view description) {
 void check_utf8(const std::string& text, const std::string& file) {
   std::istringstream in(text);
   std::string line;
-  for (int number = 1; std::getline(in, line); ++number) {
+  for (std::size_t number = 1; std::getline(in, line); ++number) {
     try {
       static_cast<void>(json_text(line));
     } catch (const std::exception&) {
-      throw InputError(fmt::format("{}: line {}: is not TOML: it is not UTF-8 text", file, number));
+      throw TomlError(file, {number, 1}, "it is not UTF-8 text");
     }
   }
 }
 
 }  // namespace
 }  // namespace toml_tree_cpp
+
+TomlError::TomlError(const std::string& file, TextPlace at, const std::string& reason)
+    : InputError(fmt::format("{}:{}:{}: is not TOML: {}", file, at.line, at.column, reason)),
+      at_(at),
+      reason_(reason) {}
 
 const TomlNode* TomlNode::find(std::string_view name) const {
   const auto found = std::ranges::find(parts, name, &TomlNode::key);
@@ -194,9 +200,8 @@ TomlNode parse_toml(const std::string& text, const std::string& file) {
     return Reader(ascii).node(table);
   } catch (const toml::parse_error& error) {
     const TextPlace at = Reader(ascii).place(error.source().begin);
-    throw InputError(fmt::format("{}: line {}: is not TOML: column {}: {}", file,
-                                 error.source().begin.line, at.column,
-                                 reason_of(from_ascii(error.description()))));
+    throw TomlError(file, {error.source().begin.line, at.column},
+                    reason_of(from_ascii(error.description())));
   }
 }
 

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "popgrad/base/error.hpp"
+
 namespace popgrad {
 
 /// Of a character (not a byte), both from 1.
@@ -31,8 +33,20 @@ struct TomlNode {
   TextPlace content{0, 0};  ///< of the first character of a text without escapes; line 0: has some
 };
 
-/// The table of a whole file. Throws InputError naming file and line for what is not TOML 1.0, is not UTF-8, or is
-/// nested in more than 100 levels.
+/// What is not TOML: "FILE:LINE:COLUMN: is not TOML: REASON".
+class TomlError : public InputError {
+ public:
+  TomlError(const std::string& file, TextPlace at, const std::string& reason);
+  [[nodiscard]] TextPlace at() const { return at_; }
+  [[nodiscard]] const std::string& reason() const { return reason_; }
+
+ private:
+  TextPlace at_;
+  std::string reason_;
+};
+
+/// The table of a whole file. Throws TomlError for what is not TOML 1.0, is not UTF-8, or is nested in more than 100
+/// levels.
 TomlNode parse_toml(const std::string& text, const std::string& file);
 
 }  // namespace popgrad

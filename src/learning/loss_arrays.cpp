@@ -392,7 +392,15 @@ class Names {
       }
     }
     // Arguments of what was replaced stand before it still; only what the whole needs is elaborated.
-    return formulas::elaborate(subtree(tree, tree.nodes.size() - 1), graph_, scope);
+    const Tree whole = subtree(tree, tree.nodes.size() - 1);
+    for (const Node& node : whole.nodes) {
+      if (node.kind == Kind::call &&
+          std::find(law_names().begin(), law_names().end(), node.text) != law_names().end())
+        throw FormulaError(node.place, fmt::format("{} is a law; it stands in draws, fixed arrays "
+                                                   "and starts only",
+                                                   node.text));
+    }
+    return formulas::elaborate(whole, graph_, scope);
   }
   Array formula(const std::string& text) { return elaborated(formulas::syntax::parse(text)); }
   Array part_of(const Tree& tree, std::size_t node) {
@@ -441,7 +449,10 @@ class Names {
           call, all ? name : fmt::format("{} call {}", name, calls), graph_,
           [&](std::size_t i) { return part_of(whole, call.parts[i]); },
           [&](std::size_t first, std::size_t last) { return shape_of(whole, call, first, last); });
-      if (!made) return std::nullopt;
+      if (!made) {
+        require_known(call.text);
+        return std::nullopt;
+      }
       if (of_sample && made->draw.law == Law::orthogonal)
         throw InputError("orthogonal stands in [fixed] and in starts only");
       ++calls;
@@ -452,6 +463,14 @@ class Names {
       draws.push_back(made->draw);
       return made->value;
     });
+  }
+
+  // Where laws may be called.
+  static void require_known(const std::string& call) {
+    std::vector<std::string> known = formulas::function_names();
+    if (std::find(known.begin(), known.end(), call) != known.end()) return;
+    known.insert(known.end(), law_names().begin(), law_names().end());
+    throw InputError(fmt::format("unknown function {}{}", call, suggestion(call, known)));
   }
 
   // Its draws are parameters whose numbers the seed gives.
@@ -822,8 +841,9 @@ class Names {
     }
     if (!r.map.empty()) {
       const NamedFormula* f = find(r.map, name);
-      if (f == nullptr) refuse_entry(entry, "has no entry in map");
-      map = own_formula(entry, finer, f->formula, "draw t");
+      if (f == nullptr)
+        refuse_entry("rung " + r.name, fmt::format("map has no entry for {}", name));
+      map = own_formula(fmt::format("rung {} map {}", r.name, name), finer, f->formula, "draw t");
     }
     Shape shape;
     if (listed != r.states.end() && !listed->shape.empty()) {

@@ -16,6 +16,7 @@
 #include "learning/loss_rung.hpp"
 #include "popgrad/base/memory.hpp"
 #include "popgrad/learning/residual.hpp"
+#include "theory_files/file_statements.hpp"
 #include "theory_files/loss_symmetries.hpp"
 
 namespace popgrad::theory_files {
@@ -29,6 +30,20 @@ std::string law_of(const Draw& draw) {
   const auto entries = static_cast<double>(formulas::entries(draw.variable.shape()));
   return draw.is_finite() ? fmt::format("finite, {:.6g} values", draw.values())
                           : fmt::format("a density of {:g} numbers", entries);
+}
+
+// Whether an observable or a statement has `law='NAME'`.
+bool is_read(const LossLaw& law, const TheoryFile& file) {
+  std::vector<std::string> formulas;
+  for (const LossObservable& o : file.loss.observables) formulas.push_back(o.formula);
+  for (const StatementText& s : file.statements) {
+    formulas.push_back(s.measure.formula);
+    formulas.push_back(s.predict.formula);
+  }
+  return std::ranges::any_of(formulas, [&](const std::string& formula) {
+    return formula.find("'" + law.name + "'") != std::string::npos ||
+           formula.find("\"" + law.name + "\"") != std::string::npos;
+  });
 }
 
 // In one line, as the file would have it; not where it is too long to read.
@@ -155,6 +170,11 @@ std::string account_of(TheoryFile& file) {
   if (!arrays.draws.empty()) text += "\nlaws\n";
   for (const Draw& draw : arrays.draws)
     text += fmt::format("  {:<16} {}\n", draw.name(), law_of(draw));
+  for (const LossLaw& law : loss.laws) {
+    if (!is_read(law, file))
+      text += fmt::format("  law.{}: not used; an observable reads expected(..., law='{}')\n",
+                          law.name, law.name);
+  }
   if (!loss.loss.empty()) {
     const learning::ExpectedLoss expected(arrays, loss);
     add_parts(text, arrays, expected);
@@ -164,8 +184,9 @@ std::string account_of(TheoryFile& file) {
   for (const RungInfo& rung : theory.model->rungs()) names.push_back(rung.name);
   text += fmt::format("rungs: {}\n", fmt::join(names, ", "));
   try {
+    check_statements(file);
     add_residuals(text, file);
-  } catch (const learning::EntryError& error) {  // of laws that do not follow from their map
+  } catch (const InputError& error) {  // of laws that do not follow from their map
     throw located(file, error);
   }
   add_other_sizes(text, file);

@@ -12,6 +12,19 @@
 
 namespace popgrad::theory_files {
 
+namespace entry_reader_cpp {
+namespace {
+
+// As the file has it, of a table or list only what it is.
+std::string shown(const TomlNode& node) {
+  constexpr std::size_t most = 40;
+  if (node.is(TomlNode::Kind::text)) return fmt::format("\"{}\"", node.text.substr(0, most));
+  return node.text.empty() ? name_of(node.kind) : node.text.substr(0, most);
+}
+
+}  // namespace
+}  // namespace entry_reader_cpp
+
 std::string name_of(TomlNode::Kind kind) {
   switch (kind) {
     case TomlNode::Kind::table:
@@ -33,6 +46,11 @@ std::string name_of(TomlNode::Kind kind) {
 void EntryReader::refuse(const TomlNode& at, const std::string& entry,
                          const std::string& reason) const {
   refuse(at.place, entry, reason);
+}
+
+void EntryReader::refuse_value(const TomlNode& at, const std::string& entry,
+                               const std::string& rule) const {
+  refuse(at, entry, fmt::format("{} {}", entry_reader_cpp::shown(at), rule));
 }
 
 void EntryReader::refuse(TextPlace at, const std::string& entry, const std::string& reason) const {
@@ -97,12 +115,12 @@ long EntryReader::whole(const TomlNode& node, const std::string& entry, long lea
   constexpr long most = 1'000'000'000;
   if (!node.is(TomlNode::Kind::number) || error != std::errc{} ||
       end != digits.data() + digits.size() || value < least || value > most)
-    refuse(node, entry, fmt::format("must be a whole number from {} to {}", least, most));
+    refuse_value(node, entry, fmt::format("must be a whole number from {} to {}", least, most));
   return value;
 }
 
 double EntryReader::number(const TomlNode& node, const std::string& entry) const {
-  if (!node.is(TomlNode::Kind::number)) refuse(node, entry, "must be a number");
+  if (!node.is(TomlNode::Kind::number)) refuse_value(node, entry, "must be a number");
   if (const auto why = refusal_of_number(node.text, {}))
     refuse(node, entry, node.text + " " + *why);
   const FractionText fraction = parse_number(node.text);

@@ -26,6 +26,9 @@ class EntryReader {
 
   [[noreturn]] void refuse(const TomlNode& at, const std::string& entry,
                            const std::string& reason) const;
+  /// With the value before its rule.
+  [[noreturn]] void refuse_value(const TomlNode& at, const std::string& entry,
+                                 const std::string& rule) const;
   [[noreturn]] void refuse(TextPlace at, const std::string& entry, const std::string& reason) const;
 
   void check_keys(const TomlNode& table, const std::string& entry,

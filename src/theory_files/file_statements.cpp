@@ -19,6 +19,7 @@
 #include "formulas/edit.hpp"
 #include "learning/entry_error.hpp"
 #include "learning/loss_rung.hpp"
+#include "popgrad/base/error.hpp"
 #include "popgrad/base/failure.hpp"
 #include "popgrad/evidence/examined_instance.hpp"
 #include "popgrad/rungs/given_start.hpp"
@@ -613,6 +614,17 @@ Mistake mistake_of(const Sheet& sheet, const ControlText& control) {
 
 // --- the declaration
 
+// What is no formula is refused where it is typed.
+bool is_read(const std::vector<NamedFormula>& formulas, const std::string& name) {
+  return std::ranges::any_of(formulas, [&](const NamedFormula& f) {
+    try {
+      return names_in(f.formula).contains(name);
+    } catch (const InputError&) {
+      return true;
+    }
+  });
+}
+
 Knob knob_of(Sheet& sheet, const KnobText& text) {
   SampleLoss& loss = sheet.loss;
   const std::string entry = fmt::format("{} knob {}", sheet.entry, text.name);
@@ -632,6 +644,15 @@ Knob knob_of(Sheet& sheet, const KnobText& text) {
   } else if (text.name == "eta") {
     if (!usual) usual = loss.step;
     meaning = "learning rate";
+  }
+  if (!usual && find(loss.parameters, text.name) == nullptr &&
+      !is_read(sheet.text.set, text.name)) {
+    std::vector<std::string> known{"eta"};
+    for (const LossSize& size : loss.sizes) known.push_back(size.name);
+    for (const LossParameter& p : loss.parameters) known.push_back(p.name);
+    throw EntryError(
+        loss.name, entry,
+        "is no size or parameter, and set does not read it" + suggestion(text.name, known));
   }
   if (!usual)
     throw EntryError(loss.name, entry, "has no usual value; give usual, where verify examines");
@@ -710,8 +731,9 @@ std::string sign_of(Relation relation) {
   return relation == Relation::equal ? "=" : relation == Relation::at_most ? "<=" : "<";
 }
 
-Statement statement_of(const TheoryFile& file, const StatementText& text) {
-  const auto sheet = std::make_shared<Sheet>();
+// With its formulas typed, and no mistakes by program.
+std::shared_ptr<Sheet> sheet_of(const TheoryFile& file, const StatementText& text) {
+  auto sheet = std::make_shared<Sheet>();
   sheet->text = text;
   sheet->loss = file.loss;
   // The residual of an invariant is along the rung that it is of.
@@ -720,13 +742,6 @@ Statement statement_of(const TheoryFile& file, const StatementText& text) {
     if (measure->kind == Kind::residual && invariant != nullptr) measure->rung = invariant->of;
   }
   sheet->entry = "statement " + text.name;
-  Statement made{.id = fmt::format("{}.{}", file.loss.name, text.name),
-                 .claim = text.claim,
-                 .paper = text.source.empty() ? file.loss.paper : text.source,
-                 .status = "stated in " + (file.about.empty() ? file.file : file.about)};
-  made.about = sheet->text.measure.rung;
-  made.reaches = {EvidenceKind::numerical};
-  made.reads = sheet->text.measure.rung;
   for (const NamedFormula& assumed : text.assume) {
     if (!comparison_in(assumed.formula)) {
       throw EntryError(file.loss.name, fmt::format("{} assume {}", sheet->entry, assumed.name),
@@ -735,17 +750,29 @@ Statement statement_of(const TheoryFile& file, const StatementText& text) {
     sheet->assumptions.emplace_back(
         sheet->kept(fmt::format("{}: `{}`", assumed.name, assumed.formula)).data());
   }
-  made.hypotheses = sheet->assumptions;
-  if (made.hypotheses.empty())
-    made.hypotheses.push_back(
-        by_construction("law, model and loss of the file", "the instance is made of them"));
   for (const KnobText& knob : text.knobs) sheet->knobs.push_back(knob_of(*sheet, knob));
-  made.knobs = sheet->knobs;
   require_types(*sheet);
   for (const NamedFormula& assumed : text.assume)
     sheet->margins.push_back(margin_of(*sheet, assumed));
   for (const ControlText& control : text.controls)
     sheet->mistakes.push_back(mistake_of(*sheet, control));
+  return sheet;
+}
+
+Statement statement_of(const TheoryFile& file, const StatementText& text) {
+  const std::shared_ptr<Sheet> sheet = sheet_of(file, text);
+  Statement made{.id = fmt::format("{}.{}", file.loss.name, text.name),
+                 .claim = text.claim,
+                 .paper = text.source.empty() ? file.loss.paper : text.source,
+                 .status = "stated in " + (file.about.empty() ? file.file : file.about)};
+  made.about = sheet->text.measure.rung;
+  made.reaches = {EvidenceKind::numerical};
+  made.reads = sheet->text.measure.rung;
+  made.hypotheses = sheet->assumptions;
+  if (made.hypotheses.empty())
+    made.hypotheses.push_back(
+        by_construction("law, model and loss of the file", "the instance is made of them"));
+  made.knobs = sheet->knobs;
   std::vector<std::string> equals;
   if (text.relation == Relation::equal) {
     std::vector<Mistake> by_program = mistakes_by_program(*sheet);
@@ -782,6 +809,11 @@ Statement statement_of(const TheoryFile& file, const StatementText& text) {
 
 }  // namespace
 }  // namespace file_statements_cpp
+
+void check_statements(const TheoryFile& file) {
+  for (const StatementText& text : file.statements)
+    static_cast<void>(file_statements_cpp::sheet_of(file, text));
+}
 
 std::vector<Statement> statements_of(const TheoryFile& file) {
   std::vector<Statement> all;

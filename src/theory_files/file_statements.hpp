@@ -12,6 +12,9 @@
 
 namespace popgrad::theory_files {
 
+/// Types what statements have, as statements_of does. Throws InputError likewise.
+void check_statements(const TheoryFile& file);
+
 /// Formulas are typed now, and mistakes of the program compared at eight instances: some hundred evaluations of the
 /// prediction. Throws InputError for a mistake in an entry, as the room learning does (located).
 std::vector<Statement> statements_of(const TheoryFile& file);

@@ -101,7 +101,7 @@ class StatementReader : private EntryReader {
     if (node.find("rung") != nullptr) made.rung = text(node, "rung", entry);
     if (const TomlNode* eta = node.find("eta")) {
       made.eta = number(*eta, entry + ".eta");
-      if (!(*made.eta > 0)) refuse(*eta, entry + ".eta", "must be a number > 0");
+      if (!(*made.eta > 0)) refuse_value(*eta, entry + ".eta", "must be a number > 0");
     }
     if (const TomlNode* at = node.find("at")) {
       if (made.kind != MeasureText::Kind::along)
@@ -134,7 +134,8 @@ class StatementReader : private EntryReader {
         return;
       }
     }
-    refuse(node, entry_ + ".relation", "must be \"=\", \"<=\" or \"<\": of measured to predicted");
+    refuse_value(node, entry_ + ".relation",
+                 "must be \"=\", \"<=\" or \"<\": of measured to predicted");
   }
 
   void add_knob(const TomlNode& node, const std::string& at) {
@@ -156,7 +157,7 @@ class StatementReader : private EntryReader {
       } else if (spacing->text == "linear") {
         knob.spacing = Spacing::linear;
       } else {
-        refuse(*spacing, entry, "must be linear, whole, or log with from > 0");
+        refuse_value(*spacing, entry, "must be linear, whole, or log with from > 0");
       }
     }
     knob.breaks = text(node, "breaks", entry);

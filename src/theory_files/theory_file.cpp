@@ -38,7 +38,7 @@ class FileReader : private EntryReader {
                 "state", "loss", "training", "observables", "invariants", "rung", "statement",
                 "landscape", "figure"});
     if (const TomlNode* format = root.find("format"); format != nullptr && format->text != "1")
-      refuse(*format, "format", "must be 1, the only one that there is");
+      refuse_value(*format, "format", "must be 1, the only one that there is");
     read_theory(root.find("theory"));
     each(root, "sizes", [&](const TomlNode& e, const std::string& at) { add_size(e, at); });
     each(root, "parameters",
@@ -121,8 +121,8 @@ class FileReader : private EntryReader {
       if (const TomlNode* name = table->find("name")) {
         loss.name = text(*table, "name", "theory");
         if (!is_theory_name(loss.name))
-          refuse(*name, "theory.name",
-                 "must begin with a letter and have letters, digits, - and _");
+          refuse_value(*name, "theory.name",
+                       "must begin with a letter and have letters, digits, - and _");
       }
     }
     if (!is_theory_name(loss.name)) loss.name = "theory";
@@ -143,8 +143,8 @@ class FileReader : private EntryReader {
     if (node.is(Kind::table) && node.find("require") != nullptr) {
       const std::optional<Range> range = range_of(text(node, "require", entry), size.range);
       if (!range)
-        refuse(*node.find("require"), entry,
-               "must be a bound such as \">= 2\" or \">= 2 and <= 9\"");
+        refuse_value(*node.find("require"), entry,
+                     "must be a bound such as \">= 2\" or \">= 2 and <= 9\"");
       size.range = *range;
     }
     keep_place("size " + node.key, entry, *value);
@@ -262,8 +262,9 @@ class FileReader : private EntryReader {
           p.require = rule;
           made_.places.insert_or_assign(learned + " require", PlacedFormula{entry, *require});
         } else {
-          refuse(*require, entry,
-                 "must be \"positive_definite\" or a bound such as \"> 0\" or \">= 0 and <= 1\"");
+          refuse_value(
+              *require, entry,
+              "must be \"positive_definite\" or a bound such as \"> 0\" or \">= 0 and <= 1\"");
         }
       }
     }
@@ -289,7 +290,7 @@ class FileReader : private EntryReader {
       return;
     }
     if (!value.is(Kind::number) || refusal_of_number(value.text, above(0)))
-      refuse(value, entry, "must be a number > 0: it is the default of --eta");
+      refuse_value(value, entry, "must be a number > 0: it is the default of --eta");
     made_.loss.step = std::stod(value.text);
   }
 
@@ -359,7 +360,7 @@ class FileReader : private EntryReader {
     }
     if (const TomlNode* end = table.find("t1")) {
       if (!end->is(Kind::number) || refusal_of_number(end->text, above(0)))
-        refuse(*end, "training.t1", "must be a number > 0: it is the default of --t1");
+        refuse_value(*end, "training.t1", "must be a number > 0: it is the default of --t1");
       made_.loss.end = std::stod(end->text);
     }
     read_of_states(table, "rate", &LossState::rate);

@@ -249,6 +249,11 @@ TEST_CASE("theory files: what no command can do with one is said in a line",
       {"landscape " + example("regression"), "no certified minimum; give --at, --grid or --plot"},
       {"run " + taken + " flow", "runs is an option of popgrad; give it another name"},
       {"run " + example("regression") + " flwo", "did you mean 'flow'?"},
+      {"check " + folder.file("knob.toml",
+                              "state = { x = 1 }\nloss = { loss = \"x**2\" }\n"
+                              "[statement.s]\nknobs = { y = { from = 0, to = 1 } }\n"
+                              "measure = { value = \"x\" }\npredict = \"1\"\n"),
+       "knob.toml:4:15: statement.s.knobs.y: is no size or parameter"},
       {"equations " + example("regression") + " sgd", "has no field of its own to print"},
       {"export " + example("regression"), "give one of --torch, --numpy and --latex"},
       {"export " + example("regression") + " --torch --latex", "give one of --torch"},
