@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -32,10 +34,37 @@ std::vector<formulas::Mutant> mutated_formulas(const std::string& formula) {
   return made;
 }
 
+SampleLoss without_unread(SampleLoss loss, const std::vector<std::string>& formulas) {
+  std::set<std::string> read;
+  const std::function<void(const std::string&)> add = [&](const std::string& formula) {
+    if (formula.empty()) return;
+    for (const std::string& name : formulas::names_in(formula)) {
+      if (!read.insert(name).second) continue;
+      for (const LossObservable& o : loss.observables) {
+        if (o.name == name) add(o.formula);
+      }
+    }
+  };
+  for (const std::string& formula : formulas) add(formula);
+  for (const LossInvariant& i : loss.invariants) add(i.formula);
+  for (const LossRung& rung : loss.rungs) {
+    for (const auto* law : {&rung.map, &rung.lift, &rung.flow, &rung.step, &rung.closed}) {
+      for (const NamedFormula& f : *law) add(f.formula);
+    }
+    add(rung.time);
+    add(rung.domain);
+  }
+  std::erase_if(loss.observables, [&](const LossObservable& o) { return !read.contains(o.name); });
+  return loss;
+}
+
 MutatedLoss mutated_loss(const SampleLoss& loss, const std::string& subject, std::size_t most) {
   using namespace law_mutants_cpp;
   MutatedLoss made{.loss = loss, .mutants = {}, .refused = {}};
   made.loss.invariants.clear();
+  std::vector<std::string> invariants;
+  for (const LossInvariant& i : loss.invariants) invariants.push_back(i.formula);
+  made.loss = without_unread(std::move(made.loss), invariants);
   const auto expected =
       std::find_if(loss.expected.begin(), loss.expected.end(),
                    [&](const NamedFormula& e) { return subject == "loss." + e.name; });

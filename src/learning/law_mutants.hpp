@@ -19,6 +19,10 @@ struct LawMutant {
   std::string subject;  ///< of its residual
 };
 
+/// The loss without observables that no law of a rung, no invariant and none of these formulas reads, so that nothing is
+/// derived for them. Throws FormulaError.
+SampleLoss without_unread(SampleLoss loss, const std::vector<std::string>& formulas);
+
 /// The loss with mutants of the law of one subject (residual_subjects) next to it.
 struct MutatedLoss {
   SampleLoss loss;

@@ -18,6 +18,7 @@
 
 #include "formulas/edit.hpp"
 #include "learning/entry_error.hpp"
+#include "learning/law_mutants.hpp"
 #include "learning/loss_rung.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/failure.hpp"
@@ -731,6 +732,30 @@ std::string sign_of(Relation relation) {
   return relation == Relation::equal ? "=" : relation == Relation::at_most ? "<=" : "<";
 }
 
+// Formulas besides those of the law that a statement has.
+std::vector<std::string> formulas_of(const StatementText& text) {
+  std::vector<std::string> all{text.scale};
+  const auto add = [&](const MeasureText& measure) {
+    if (measure.kind != Kind::residual) all.push_back(measure.formula);
+    all.insert(all.end(), measure.times.begin(), measure.times.end());
+  };
+  add(text.measure);
+  add(text.predict);
+  for (const auto* own : {&text.set, &text.assume}) {
+    for (const NamedFormula& f : *own) all.push_back(f.formula);
+  }
+  for (const ControlText& control : text.controls) {
+    if (control.predict) add(*control.predict);
+    if (control.measure) add(*control.measure);
+    all.push_back(control.by);
+    constexpr std::string_view section = "observables.";
+    const bool is_named = control.in.starts_with(section);
+    const std::string name = is_named ? control.in.substr(section.size()) : control.in;
+    if (name.find('.') == std::string::npos) all.push_back(name);
+  }
+  return all;
+}
+
 // With its formulas typed, and no mistakes by program.
 std::shared_ptr<Sheet> sheet_of(const TheoryFile& file, const StatementText& text) {
   auto sheet = std::make_shared<Sheet>();
@@ -761,6 +786,7 @@ std::shared_ptr<Sheet> sheet_of(const TheoryFile& file, const StatementText& tex
 
 Statement statement_of(const TheoryFile& file, const StatementText& text) {
   const std::shared_ptr<Sheet> sheet = sheet_of(file, text);
+  sheet->loss = learning::without_unread(std::move(sheet->loss), formulas_of(text));
   Statement made{.id = fmt::format("{}.{}", file.loss.name, text.name),
                  .claim = text.claim,
                  .paper = text.source.empty() ? file.loss.paper : text.source,
