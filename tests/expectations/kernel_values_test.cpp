@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <limits>
 #include <numbers>
 #include <string>
 #include <utility>
@@ -73,13 +75,16 @@ struct Places {
 
 constexpr Wide far = 12;  // the normal law has 4e-33 beyond
 
-// use(z, weight of the standard normal law), in panels that end at 0 and at these places.
+// use(z, weight of the standard normal law), in panels that end at 0, at a centre, and at these distances from it.
 template <class Use>
-void over_line(Wide first, Wide second, const Use& use) {
+void over_line(Wide centre, std::initializer_list<Wide> distances, const Use& use) {
   static const Places nodes;
   static const Wide scale = 1 / std::sqrt(2 * std::numbers::pi_v<Wide>);
-  std::array<Wide, 5> ends{-far, 0, std::clamp(first, -far, far), std::clamp(second, -far, far),
-                           far};
+  std::vector<Wide> ends{-far, 0, far, std::clamp(centre, -far, far)};
+  for (const Wide distance : distances) {
+    ends.push_back(std::clamp(centre - distance, -far, far));
+    ends.push_back(std::clamp(centre + distance, -far, far));
+  }
   std::sort(ends.begin(), ends.end());
   for (std::size_t k = 0; k + 1 < ends.size(); ++k) {
     const Wide length = ends[k + 1] - ends[k];
@@ -90,10 +95,13 @@ void over_line(Wide first, Wide second, const Use& use) {
     }
   }
 }
+// Within which a function of this factor times a normal number changes.
+Wide reach(Wide factor) { return factor == 0 ? far : 6 / std::abs(factor); }
 
-/// E f(a) g(b), and E |f(a) g(b)|.
+/// E f(a) g(b), E |f(a) g(b)|, and what rounding of variances and the covariance does to it at most: they know the angle
+/// between projections to 1e-16 over that angle.
 struct Found {
-  Wide mean = 0, size = 0;
+  Wide mean = 0, size = 0, rounding = 0;
 };
 /// Of all pairs of functions, f by rows; each function is evaluated once at a node.
 class Means {
@@ -103,29 +111,44 @@ class Means {
       : count_(all.size()), found_(count_ * count_) {
     // The mean over y changes where beta x is some gamma: of nearly parallel projections in a narrow strip.
     const Wide width = beta == 0 ? far : far * std::abs(gamma / beta);
-    std::vector<Found> inner(count_);
-    over_line(-width, width, [&](Wide x, Wide weight) {
-      std::fill(inner.begin(), inner.end(), Found{});
+    struct Inner {
+      Wide mean = 0, size = 0, square = 0;
+    };
+    std::vector<Inner> inner(count_);
+    std::vector<Wide> squares_of_f(count_), squares_of_g(count_);
+    over_line(0, {width, reach(alpha), reach(beta)}, [&](Wide x, Wide weight) {
+      std::fill(inner.begin(), inner.end(), Inner{});
       const auto add = [&](Wide b, Wide own) {
         for (std::size_t k = 0; k < count_; ++k) {
-          const Wide value = own * all[k].value(b);
-          inner[k].mean += value;
-          inner[k].size += std::abs(value);
+          const Wide value = all[k].value(b);
+          inner[k].mean += own * value;
+          inner[k].size += own * std::abs(value);
+          inner[k].square += own * value * value;
         }
       };
       if (gamma == 0) {
         add(beta * x, 1);
       } else {
-        over_line(-beta * x / gamma, 0, [&](Wide y, Wide own) { add(beta * x + gamma * y, own); });
+        over_line(-beta * x / gamma, {reach(gamma)},
+                  [&](Wide y, Wide own) { add(beta * x + gamma * y, own); });
       }
       for (std::size_t i = 0; i < count_; ++i) {
-        const Wide left = weight * all[i].value(alpha * x);
+        const Wide value = all[i].value(alpha * x), left = weight * value;
+        squares_of_f[i] += left * value;
+        squares_of_g[i] += weight * inner[i].square;
         for (std::size_t k = 0; k < count_; ++k) {
           found_[i * count_ + k].mean += left * inner[k].mean;
           found_[i * count_ + k].size += std::abs(left) * inner[k].size;
         }
       }
     });
+    const Wide sine = gamma == 0 || alpha == 0 ? 1 : std::abs(gamma) / std::hypot(beta, gamma);
+    for (std::size_t i = 0; i < count_; ++i) {
+      for (std::size_t k = 0; k < count_; ++k) {
+        found_[i * count_ + k].rounding = std::numeric_limits<double>::epsilon() *
+                                          std::sqrt(squares_of_f[i] * squares_of_g[k]) / sine;
+      }
+    }
   }
 
   [[nodiscard]] const Found& of(std::size_t f, std::size_t g) const {
@@ -198,7 +221,7 @@ Scope scope_of(Graph& graph) {
   for (const char* name : {"w", "v", "z"}) scope.emplace(name, graph.variable(name, {{2, {}}}));
   return scope;
 }
-// The largest error of the kernel of two functions relative to the mean magnitude; negative: there is no closed form.
+// The largest error of the kernel of two functions over that allowed; negative: there is no closed form.
 double largest_error(std::size_t i, std::size_t k, const std::vector<Argument>& arguments,
                      const std::vector<Means>& means) {
   const Named &f = functions()[i], &g = functions()[k];
@@ -211,12 +234,12 @@ double largest_error(std::size_t i, std::size_t k, const std::vector<Argument>& 
     const Argument& at = arguments[n];
     const double value = value_at(evaluator, at);
     const Found& expected = means[n].of(i, k);
-    const auto error = static_cast<double>(std::abs(value - expected.mean) /
-                                           (expected.size == 0 ? 1 : expected.size));
+    const Wide allowed = 1e-12 * expected.size + expected.rounding + 1e-300;  // 0 by 0 is right
+    const auto error = static_cast<double>(std::abs(value - expected.mean) / allowed);
     INFO(f.text << " " << g.text << " at w = " << at.w[0] << ", " << at.w[1] << ", v = " << at.v[0]
                 << ", " << at.v[1] << ": " << value << " for "
                 << static_cast<double>(expected.mean));
-    CHECK(error <= 1e-12);
+    CHECK(error <= 1);
     largest = std::max(largest, error);
   }
   return largest;
@@ -335,7 +358,7 @@ TEST_CASE("kernels of two projections at a thousand drawn and all degenerate arg
   std::vector<Argument> arguments = drawn_arguments(1000, 6);
   for (const Argument& at : degenerate_arguments()) arguments.push_back(at);
   const auto [closed, largest] = check_all(arguments);
-  WARN(closed << " kernels, largest relative error " << largest);
+  WARN(closed << " kernels, largest error over that allowed " << largest);
 }
 
 }  // namespace
