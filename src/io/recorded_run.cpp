@@ -401,6 +401,13 @@ class RowOrder {
               "keep-last or keep-first, or new-run for a run of its own"));
   }
   [[noreturn]] void refuse_twice(const Row& a, const Row& b, std::size_t observable) const {
+    if (time_of(a) != time_of(b)) {
+      throw InputError(fmt::format(
+          "{}: {} ({} {}) and {} ({} {}) have the same time, {:g}; give a --clock that grows with "
+          "every step",
+          label_, table_.place(a.row), clock_name(), time_of(a), table_.place(b.row), clock_name(),
+          time_of(b), b.t));
+    }
     throw InputError(fmt::format(
         "{}: {} and {} have the same {}, {}, and {} is {} and {}; remove one of them, say with "
         "--restarts keep-last or keep-first which counts, or name with --group the column that "
@@ -521,6 +528,38 @@ RecordedRun run_of(const Table& table, const Asked& asked, RowOrder& order,
   return run;
 }
 
+// A clock of nothing but steps is their number times one learning rate.
+void require_steady_clock(const Table& table, const Asked& asked, const std::string& clock,
+                          std::vector<Row> rows) {
+  if (!asked.counter || !asked.rates.empty() || !counts_steps(table.names[*asked.counter])) return;
+  const std::vector<double>& steps = asked.numbers.at(*asked.counter);
+  const auto step_of = [&](const Row& row) { return steps[row.row]; };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const Row& a, const Row& b) { return step_of(a) < step_of(b); });
+  constexpr double largest_ratio = 2;  // a clock may begin some steps late
+  double slowest = std::numeric_limits<double>::infinity(), fastest = 0;
+  for (std::size_t k = 1; k < rows.size(); ++k) {
+    const double further = step_of(rows[k]) - step_of(rows[k - 1]);
+    if (!(further > 0)) continue;
+    const double rate = (rows[k].t - rows[k - 1].t) / further;
+    const auto refuse = [&](const std::string& reason) {
+      reject("popgrad compare", "--clock", clock,
+             fmt::format("{}; the time is one learning rate * steps", reason));
+    };
+    if (rate < 0) {
+      refuse(fmt::format("goes back from {:g} to {:g} between the steps {:g} and {:g}",
+                         rows[k - 1].t, rows[k].t, step_of(rows[k - 1]), step_of(rows[k])));
+    }
+    if (rows[k - 1].t > 0) {
+      slowest = std::min(slowest, rate);
+      fastest = std::max(fastest, rate);
+    }
+    if (fastest > largest_ratio * slowest && slowest > 0) {
+      refuse(fmt::format("adds {:.6g} a step in some rows and {:.6g} in others", slowest, fastest));
+    }
+  }
+}
+
 // The runs of one table, each on its own times; `name` is that of the run if the table is of one.
 std::vector<RecordedRun> runs_of(Table& table, const RecordedLayout& layout,
                                  const std::optional<std::string>& name) {
@@ -555,6 +594,7 @@ std::vector<RecordedRun> runs_of(Table& table, const RecordedLayout& layout,
   }
   std::vector<RecordedRun> runs;
   for (const Rows& of : found) {
+    require_steady_clock(table, asked, layout.clock, of.rows);
     RowOrder order(table, asked, layout, of.label);
     bool restarted = false;
     for (const std::vector<Row>& rows : order.sorted(of.rows)) {
@@ -651,6 +691,21 @@ bool has_any(const Table& table, const RecordedLayout& layout,
     return name != "t" &&
            (has(given) || given.starts_with('~') || formula_of(table, given, reason).has_value());
   });
+}
+
+// Of a table whose columns are there and hold nothing, no run can be judged.
+void require_numbers(const std::vector<RecordedRun>& runs) {
+  for (const RecordedRun& run : runs) {
+    for (const std::vector<double>& values : run.values) {
+      if (std::any_of(values.begin(), values.end(), [](double x) { return !std::isnan(x); }))
+        return;
+    }
+  }
+  const RecordedRun& run = runs.front();
+  throw InputError(fmt::format("{}: {} no finite number in any row; give other columns", run.label,
+                               run.columns.size() > 1
+                                   ? fmt::format("{} have", fmt::join(run.columns, ", "))
+                                   : run.columns.front() + " has"));
 }
 
 // Whether two runs have the same numbers wherever both have some, at times that distinguish runs.
@@ -785,6 +840,7 @@ RecordedFiles read_recorded_runs(const std::vector<std::string>& files, Recorded
         "{}: --runs-in-columns: no column RUN - METRIC has a METRIC that --map names, or numbers",
         fmt::join(files, ", ")));
   }
+  require_numbers(made.runs);
   join_copies(made);
   spread_over(made.runs);
   return made;

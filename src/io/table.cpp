@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <limits>
 #include <new>
 #include <numeric>
@@ -264,6 +265,8 @@ Table parse_json(std::string_view text, const std::string& file) {
 
 // ---- files ----------------------------------------------------------------------------------
 
+constexpr std::string_view gzip_begins = "\x1F\x8B";
+
 std::string unpacked(std::string packed, const std::string& file) {
   constexpr std::size_t most = std::size_t{1} << 30;
   // The size of what was packed, modulo 2^32, is at the end.
@@ -315,6 +318,31 @@ Table table_of(NpzContent content, const std::string& file) {
     }
   }
   return table;
+}
+
+// Of a large file they show whether it is worth reading.
+std::string first_bytes(const std::filesystem::path& path) {
+  constexpr std::size_t most = 4096;
+  std::string bytes(most, ' ');
+  std::ifstream file(path, std::ios::binary);
+  file.read(bytes.data(), static_cast<std::streamsize>(most));
+  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  return bytes.starts_with(gzip_begins) ? std::string() : bytes;
+}
+
+void refuse_bytes_that_are_no_text(std::string_view text, const std::string& file) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
+    throw InputError(fmt::format("{}: is text in UTF-16; save it as UTF-8", file));
+  }
+  if (text.starts_with("\x93NUMPY")) {
+    throw InputError(
+        fmt::format("{}: is one array of NumPy; save the columns with numpy.savez", file));
+  }
+  const std::size_t zero = text.find('\0');
+  if (zero != std::string_view::npos) {
+    throw InputError(
+        fmt::format("{}: byte {} is 0, which no text has; give a whole table", file, zero + 1));
+  }
 }
 
 void refuse_log_that_is_no_table(const std::filesystem::path& path) {
@@ -549,12 +577,14 @@ Table read_table(const std::filesystem::path& path) {
   } else if (is_event_file(path) || std::filesystem::is_directory(path)) {
     table = read_event_files(path);
   } else {
+    refuse_bytes_that_are_no_text(first_bytes(path), file);
     std::string text = read_file(path);
     std::string suffix = path.extension().string();
-    if (text.starts_with("\x1F\x8B")) {
+    if (text.starts_with(gzip_begins)) {
       text = unpacked(std::move(text), file);
       if (suffix == ".gz") suffix = path.stem().extension().string();
     }
+    refuse_bytes_that_are_no_text(text, file);
     const std::string_view content = without_byte_order_mark(text);
     const std::size_t begin = content.find_first_not_of(" \t\r\n");
     const bool json =

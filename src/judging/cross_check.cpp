@@ -126,7 +126,8 @@ Yardstick yardstick(const std::string& column, const std::vector<Trajectory<doub
   Yardstick made;
   const Band all = band(ensemble, column);
   const double size = size_of(all.mean);
-  made.floor = std::max(digits.unit_at(size) / 2, request.resolution * size);
+  // Numbers that are less than the last digit are written as 0, further off by their own size.
+  made.floor = std::max(std::min(digits.unit_at(size), size) / 2, request.resolution * size);
   made.centre = centre != nullptr ? curve(*centre, column) : all.mean;
   made.deviation = all.deviation;
   made.sampling = centre != nullptr ? 0 : 1 / static_cast<double>(ensemble.size());

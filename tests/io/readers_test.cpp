@@ -425,6 +425,39 @@ TEST_CASE("logs: rows in any order are sorted, and said to be", "[io][readers][l
   CHECK(apart.runs[0].gaps[0].missing + apart.runs[0].gaps[1].missing == 0);
 }
 
+TEST_CASE("logs: clocks that do not grow with every step, at one rate", "[io][readers][logs]") {
+  const Folder folder;
+  const std::string log = rows_of({{0, 9}, {10, 8}, {20, 7}, {30, 6}, {40, 5}});
+  const auto with = [&](const std::string& clock, const std::string& text) {
+    return read(folder.file("run.csv", text), {.clock = clock});
+  };
+  const std::string one_rate = "; the time is one learning rate * steps";
+  check_refused(with("40 - step", log),
+                {"--clock", "goes back from 40 to 30 between the steps 0 and 10" + one_rate});
+  check_refused(with("0.1*step**2", log),
+                {"adds 3 a step in some rows and 7 in others" + one_rate});
+  check_refused(with("where(step < 15, step, 15)", log),
+                {"line 4 (step 20) and line 5 (step 30) have the same time, 15",
+                 "a --clock that grows with every step"});
+  CHECK(check_taken(with("0.1*maximum(step - 1, 0)", log), "").t.back() == Approx(3.9));
+  // A rate that changes is a column of the log; whether it is that of the runs is seen later.
+  CHECK(check_taken(with("lr*step", "step,lr,loss\n0,1,9\n10,1,8\n20,4,7\n"), "").t.back() == 80);
+}
+
+TEST_CASE("logs: what is no text, and columns without numbers", "[io][readers][logs]") {
+  using namespace std::string_literals;
+  const Folder folder;
+  const auto with = [&](const std::string& text) {
+    return read(folder.file("run.csv", text), of_step());
+  };
+  check_refused(with("\xFF\xFEs\0t\0e\0p\0"s), {"run.csv: is text in UTF-16; save it as UTF-8"});
+  check_refused(with("\x93NUMPY\x01\x00v\x00"s), {"is one array of NumPy", "numpy.savez"});
+  check_refused(with(std::string(100'000, '\0')), {"run.csv: byte 1 is 0, which no text has"});
+  check_refused(with(rows_of({{0, 9}}) + "10,8\0"s), {"byte 19 is 0"});
+  check_refused(with("step,loss\n0,\n10,\n"), {"run.csv: loss has no finite number in any row"});
+  check_refused(with("step,loss\n0,nan\n10,nan\n"), {"loss has no finite number in any row"});
+}
+
 TEST_CASE("logs: columns that nobody named are not read, those named only once",
           "[io][readers][logs]") {
   const Folder folder;

@@ -99,6 +99,17 @@ TEST_CASE("the mean of runs is measured by its own fluctuation, missing points b
   CHECK(cross_check({mean}, own, nullptr, {}).looks == 40);
 }
 
+TEST_CASE("numbers whose last digit is larger than all that is expected still depart",
+          "[cross-check]") {
+  RecordedRun run = as_recorded(noise_run(6001, 0.1));
+  for (double& x : run.values[0]) x = 1e308;
+  run.digits = {digits_of(run.values[0])};
+  CHECK_FALSE(cross_check({run}, ensemble(1, 64), nullptr, {}).consistent());
+  // Such numbers that are less than half of the last digit are written as 0.
+  for (double& x : run.values[0]) x = 0;
+  CHECK(cross_check({run}, ensemble(1, 64), nullptr, {}).consistent());
+}
+
 TEST_CASE("rows that no run moves are measured by those that runs move", "[cross-check]") {
   // No run moves the rows from 31 on.
   auto own = ensemble(1, 64);
