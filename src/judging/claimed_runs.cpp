@@ -12,12 +12,18 @@
 
 namespace popgrad {
 
-bool Suspect::one_sided() const { return kind == Kind::choice || (assumed == 0 && least == 0); }
+bool Suspect::one_sided() const {
+  return kind == Kind::choice || (assumed == 0 && possible.low == 0);
+}
 
 double Suspect::value_at(double size) const {
   if (kind != Kind::batch) return assumed + size;
   return size < assumed ? assumed * assumed / (assumed - size)
                         : std::numeric_limits<double>::infinity();
+}
+
+double Suspect::size_at(double value) const {
+  return kind == Kind::batch ? assumed - assumed * assumed / value : value - assumed;
 }
 
 double Suspect::slope_at(double size) const {
@@ -27,11 +33,15 @@ double Suspect::slope_at(double size) const {
 Suspect momentum_suspect(const ClaimedRuns& claimed) {
   const WalkRequest& steps = claimed.steps;
   const bool given = steps.optimiser.rule == Optimiser::Rule::momentum;
-  return {Suspect::Kind::momentum, "momentum", given ? steps.optimiser.momentum : 0, true};
+  Suspect made{Suspect::Kind::momentum, "momentum", given ? steps.optimiser.momentum : 0, true};
+  made.possible = within_below(0, 1);
+  return made;
 }
 
 Suspect batch_suspect(const ClaimedRuns& claimed) {
-  return {Suspect::Kind::batch, "batch", static_cast<double>(claimed.steps.batch)};
+  Suspect made{Suspect::Kind::batch, "batch", static_cast<double>(claimed.steps.batch)};
+  made.possible = at_least(1);
+  return made;
 }
 
 std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std::string>& named) {
@@ -43,6 +53,7 @@ std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std:
       {Suspect::Kind::learning_rate, "learning rate", steps.step_size, is_named("eta")},
       batch_suspect(claimed),
   };
+  all.front().possible = above(0);
   all.back().asked_for = is_named("batch");
   if (is_named("momentum")) all.push_back(momentum_suspect(claimed));
   const bool every = is_named("all");
@@ -57,6 +68,7 @@ std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std:
       for (const std::string& other : info.choices) {
         if (other == said || !(asked_for || info.usual_fault)) continue;
         all.push_back({Suspect::Kind::choice, info.name, 0, asked_for, said, other});
+        all.back().possible = within(0, 1);
       }
       continue;
     }
@@ -70,7 +82,7 @@ std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std:
     }
     if (!asked_for && !info.usual_fault && value == 0) continue;
     all.push_back({Suspect::Kind::parameter, info.name, value, asked_for});
-    all.back().least = info.range.low;
+    all.back().possible = info.range;
   }
   for (const std::string& name : named) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "popgrad/base/range.hpp"
 #include "popgrad/rungs/model.hpp"
 #include "popgrad/walks/walk.hpp"
 
@@ -25,7 +26,7 @@ struct Suspect {
   bool asked_for = false;  ///< by name
   // Of a choice, which is 0 as said and 1 otherwise.
   std::string said{}, other{};
-  double least = 0;  ///< of the values allowed
+  Range possible = {};  ///< values allowed
   /// Of a parameter: runs take their steps with its value, and are observed as claimed.
   bool in_training_only = false;
 
@@ -45,6 +46,8 @@ struct Suspect {
   /// The value at which tests that are in units of this setting move by `size`: assumed + size; of the
   /// batch with 1/batch linear in size, as the variance of runs goes. Not finite where there is none.
   [[nodiscard]] double value_at(double size) const;
+  /// The inverse.
+  [[nodiscard]] double size_at(double value) const;
   /// d value_at / d size.
   [[nodiscard]] double slope_at(double size) const;
 };

@@ -13,9 +13,11 @@
 
 #include "judging/cross_check.hpp"
 #include "judging/other_readings.hpp"
+#include "judging/possible_values.hpp"
 #include "judging/whole_runs.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/failure.hpp"
+#include "popgrad/base/range.hpp"
 #include "popgrad/base/stop.hpp"
 #include "popgrad/judging/compare.hpp"
 #include "popgrad/rungs/rung.hpp"
@@ -59,23 +61,54 @@ JudgedSetting setting_of(const Suspect& suspect) {
           suspect.said,
           suspect.other,
           suspect.kind == Suspect::Kind::learning_rate,
-          suspect.asked_for};
+          suspect.asked_for,
+          suspect.possible};
+}
+
+// Of 95 %. Where a line through the estimate leaves what is possible, a batch is estimated by what it does to the
+// variance, in which sizes are linear.
+SettingEstimate estimate_of(const Suspect& suspect, const ScoreTest& test) {
+  const double value = suspect.value_at(test.size);
+  const double half = test.half_width(0.05);
+  const double of_line = half * suspect.slope_at(test.size);
+  const Share line{value, value - of_line, value + of_line};
+  if (suspect.kind == Suspect::Kind::batch && !(line.low >= suspect.possible.low)) {
+    return possible_estimate(suspect.possible, {value, suspect.value_at(test.size - half),
+                                                suspect.value_at(test.size + half)});
+  }
+  return possible_estimate(suspect.possible, line);
+}
+
+FittedSetting fitted_setting(const FittedFault& fit) {
+  const Range& possible = fit.suspect.possible;
+  std::optional<Share> interval = fit.interval;
+  if (!interval && fit.suspect.kind != Suspect::Kind::choice) {
+    const Share line{fit.value, fit.value - fit.half_width, fit.value + fit.half_width};
+    if (end_before(possible, line.low) || end_before(possible, line.high)) interval = line;
+  }
+  std::string why_not = fit.why_not;
+  if (interval) {
+    const std::optional<RangeEnd> beyond = end_before(possible, interval->high);
+    if (beyond && interval->high < beyond->value && !fit.explains && why_not.empty()) {
+      why_not = fmt::format("none {} explains them", beyond->rule);
+    }
+    interval = possible_estimate(possible, *interval).interval;
+  }
+  return {setting_of(fit.suspect), fit.value, fit.half_width, interval, fit.explains, why_not};
 }
 
 SettingTest result_of(const WholeRunTests& tests, const WholeRunTests::Fault& fault, double runs) {
   const Suspect& suspect = fault.suspect;
-  const double size = fault.test.size;
   const bool choice = suspect.kind == Suspect::Kind::choice;
-  const double slope = suspect.slope_at(size);
+  const double slope = suspect.slope_at(fault.test.size);
   const double later = runs + Judgement::more_runs;
   return {setting_of(suspect),
           tests.departs(fault),
           fault.test.statistic(),
           tests.bound(fault),
           fault.chance,
-          suspect.value_at(size),
+          estimate_of(suspect, fault.test),
           fault.test.standard_error * slope,
-          fault.test.half_width(0.05) * slope,
           tests.visible(fault, runs, runs),
           tests.visible(fault, runs, later),
           choice ? tests.power(fault, runs, runs) : 0,
@@ -110,8 +143,17 @@ void take(const WholeRunTests& tests, Judgement& made) {
   made.scatter_departs = tests.scatter_departs();
   made.scatter_chance = tests.scatter.chance();
   const Share ratio = tests.scatter.interval(0.05);
-  made.batch = {made.assumed_batch / ratio.value, made.assumed_batch / ratio.high,
-                made.assumed_batch / ratio.low};
+  made.batch = possible_estimate(at_least(1),
+                                 {made.assumed_batch / ratio.value, made.assumed_batch / ratio.high,
+                                  made.assumed_batch / ratio.low});
+  made.batch.half_width = 0;  // it is not symmetric
+}
+
+bool has_numbers_of(const std::vector<RecordedRun>& a, const std::vector<RecordedRun>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const RecordedRun& x, const RecordedRun& y) {
+                      return x.columns == y.columns && x.values == y.values;
+                    });
 }
 
 constexpr int least_decade = -30;  // of a chance that is computed
@@ -285,6 +327,11 @@ struct RunJudge::State {
         State few(other, reading.runs, report);
         few.sample_up_to(first_runs);
         if (!few.rows_of(few.ensemble).consistent()) continue;
+        // So do the tests, where they are of the same numbers.
+        if (has_numbers_of(reading.runs, runs) &&
+            whole->tests(few.ensemble, nullptr, false).largest_excess() > 0) {
+          continue;
+        }
         const RunJudge judge(std::move(other), std::move(reading.runs), report);
         const CrossCheck& rows = judge.judgement().rows;
         const bool single_rows =
@@ -392,8 +439,7 @@ RunJudge::RunJudge(JudgeRequest request, std::vector<RecordedRun> recorded,
   try {
     if (!made.consistent()) made.readings = s.agreeing_readings();
     for (const FittedFault& fit : s.whole->fits(s.tests, s.report)) {
-      made.fits.push_back({setting_of(fit.suspect), fit.value, fit.half_width, fit.interval,
-                           fit.explains, fit.why_not});
+      made.fits.push_back(fitted_setting(fit));
     }
   } catch (const Stopped&) {
     made.fits_interrupted = true;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "judging/cross_check.hpp"
+#include "judging/possible_values.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/failure.hpp"
 #include "popgrad/base/range.hpp"
@@ -32,7 +33,14 @@ constexpr int most_steps = 12;  // of a fit, some of which only change its runs
 // where all runs do, at a fraction of their cost; fewer do far from there. All judge what is found.
 constexpr std::uint32_t sampled_runs_of_a_search = 16;
 constexpr std::uint32_t sampled_runs_far_away = 4;
-constexpr double far_away = 10;  // standard errors
+// Standard errors. Within `near` of the best value it follows along a line.
+constexpr double far_away = 10;
+constexpr double near = 1;
+constexpr double settled = 0.2;
+// A fit ends where so many steps lower the squares of all numbers by less than what one test sees: the square of its
+// bound.
+constexpr int patience = 3;
+constexpr double least_gain = 15;
 constexpr Index linear_runs_of_a_search = 128;
 // Where sampled ones take more, linear ones search.
 constexpr double draws_of_a_search = 5e5;
@@ -101,6 +109,22 @@ bool WholeRunTests::consistent() const {
   }) && std::none_of(levels.begin(), levels.end(), [&](const Level& level) {
     return beyond(level.test, level_chance);
   });
+}
+
+double WholeRunTests::largest_excess() const {
+  double largest = -std::numeric_limits<double>::infinity();
+  for (const Fault& fault : faults) {
+    // A batch is far off where a mean is.
+    if (fault.suspect.kind == Suspect::Kind::batch) continue;
+    const double statistic = fault.test.statistic();
+    largest = std::max(
+        largest, (fault.suspect.one_sided() ? statistic : std::fabs(statistic)) - bound(fault));
+  }
+  for (const Level& level : levels) {
+    largest =
+        std::max(largest, std::fabs(level.test.statistic()) - level.test.bound_here(level_chance));
+  }
+  return largest;
 }
 
 WholeRunTests WholeRunTests::with_chances_times(double factor) const {
@@ -541,14 +565,6 @@ void WholeRuns::share_level(WholeRunTests& tests) const {
                        static_cast<double>(std::max<std::size_t>(1, tests.levels.size()));
 }
 
-// The end of the values that a setting may have, if `value` is beyond it.
-std::optional<double> end_before(const Suspect& suspect, double value) {
-  if (suspect.kind == Suspect::Kind::batch) return std::nullopt;
-  if (suspect.kind == Suspect::Kind::momentum && !(value < 1)) return 1;
-  if (!(value >= suspect.least)) return suspect.least;
-  return std::nullopt;
-}
-
 WholeRuns::Moved WholeRuns::moved(const Suspect& suspect, double value, Search search,
                                   const Report& report) const {
   // Most fits begin at the same runs.
@@ -586,10 +602,16 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
   double size = 0, before = 0;  // of the fault
   double error_before = 0;
   int halved = 0;
+  struct Best {
+    double misfit = std::numeric_limits<double>::infinity();
+    double size = 0;
+    int step = 0;
+  } best;
   Search search = linear_runs_search() ? Search::linear : Search::rough;
   const auto go_on_by = [&](Search next) {
     search = next;
     mean_before.resize(0);  // a shift is of equal draws
+    best = {};
   };
   for (int step = 0; step < most_steps; ++step) {
     std::vector<Trajectory<double>> ensemble;
@@ -612,17 +634,44 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
         score_size(weights, recorded_, own, predicted ? known.error : PredictionError{});
     fitted.half_width = left.half_width(0.05) * suspect.slope_at(size);
     const double distance = std::fabs(left.size) / left.standard_error;
-    if (distance < 0.2) {
-      if (search != Search::all) {
-        // Rows that depart from few runs are explained by no more of them, which take most of the time.
-        if (search == Search::sampled && !rows_agree(ensemble)) return fitted;
-        const bool near = search == Search::sampled || (predicted && predicted_ != nullptr);
-        go_on_by(near ? Search::all : Search::sampled);
-        continue;
+    const double misfit =
+        correlation_->uncorrelated(recorded_.rowwise().mean() - mean).squaredNorm();
+    if (misfit < best.misfit - least_gain) best = {misfit, size, step};
+    const bool ends = step - best.step >= patience;
+    const double at_line = suspect.value_at(size + left.size);
+    const bool possible =
+        !end_before(suspect.possible, at_line) &&
+        (suspect.kind != Suspect::Kind::batch || at_line <= largest_batch * suspect.assumed);
+    const bool on_line = distance < near && possible;
+    // Linear runs cost little, and the shift that they show is the weight of all that follows.
+    const bool is_near = distance < settled || (on_line && search != Search::linear);
+    const auto to_line = [&] {
+      if (!on_line) return;
+      size += left.size;
+      fitted.value = at_line;
+    };
+    if (search == Search::all && (is_near || ends)) {
+      const WholeRunTests rest = tests(ensemble, nullptr, predicted);
+      fitted.explains = rest.consistent() && (predicted || rows_agree(ensemble));
+      // A move by so many standard errors changes no other test by more.
+      if (fitted.explains || ends || distance < settled || rest.largest_excess() > distance) {
+        to_line();
+        return fitted;
       }
-      fitted.explains =
-          tests(ensemble, nullptr, predicted).consistent() && (predicted || rows_agree(ensemble));
-      return fitted;
+    } else if (search != Search::rough && (is_near || ends)) {
+      // What departs from few runs is explained by no more of them, which take most of the time.
+      const bool few_depart = search == Search::sampled &&
+                              (!rows_agree(ensemble) ||
+                               tests(ensemble, nullptr, predicted).largest_excess() > distance);
+      to_line();
+      if (!is_near && !on_line) {
+        size = best.size;
+        fitted.value = suspect.value_at(size);
+      }
+      if (few_depart) return fitted;
+      const bool judged_next = search == Search::sampled || (predicted && predicted_ != nullptr);
+      go_on_by(judged_next ? Search::all : Search::sampled);
+      continue;
     }
     before = size;
     error_before = left.standard_error;
@@ -631,15 +680,13 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
     size += left.size;
     // A large fault is no line, whose root may lie beyond what is possible: half of the way there.
     const double wanted = suspect.value_at(size);
-    if (const auto end = end_before(suspect, wanted)) {
-      if (fitted.value == *end || halved++ == most_halvings) {
-        fitted.why_not = fmt::format("none {} explains them",
-                                     wanted > *end            ? fmt::format("below {:g}", *end)
-                                     : *end == least_positive ? std::string("above 0")
-                                                              : fmt::format("from {:g}", *end));
+    const std::optional<RangeEnd> end = end_before(suspect.possible, wanted);
+    if (end && !end->rule.empty()) {
+      if (fitted.value == end->value || halved++ == most_halvings) {
+        fitted.why_not = fmt::format("none {} explains them", end->rule);
         return fitted;
       }
-      size = (fitted.value + *end) / 2 - suspect.assumed;
+      size = suspect.size_at((fitted.value + end->value) / 2);
     }
     fitted.value = suspect.value_at(size);
     // Runs cost what their batch does, and beyond this one the mean hardly moves any more.
@@ -658,15 +705,26 @@ FittedFault WholeRuns::fit_of_scatter(const ScatterTest& found, const Report& re
   constexpr int most_tries = 4;
   const Suspect batch = batch_suspect(request_.claimed);
   FittedFault fitted{batch, batch.assumed, 0, {}, false, {}};
+  // Of runs with this batch, the ratio of variances.
+  const auto by_ratio = [&](double value, const Share& ratio, double batch_of_runs) {
+    fitted.value = value;
+    fitted.interval = Share{value, batch_of_runs / ratio.high, batch_of_runs / ratio.low};
+    fitted.half_width = (fitted.interval->high - fitted.interval->low) / 2;
+  };
+  // What departs from few runs is explained by no more of them.
+  const auto few_agree = [&](double value) {
+    const std::uint32_t few = std::min(request_.claimed.steps.runs, sampled_runs_of_a_search);
+    const std::vector<Trajectory<double>> ensemble = simulate(batch, value, few, 0, report);
+    require_ends(ensemble);
+    return rows_agree(ensemble) && !(tests(ensemble, nullptr, false).largest_excess() > 0);
+  };
   const auto judge_at = [&](double value) {
     fitted.value = value;
     const std::vector<Trajectory<double>> ensemble =
         simulate(batch, value, request_.claimed.steps.runs, 0, report);
     require_ends(ensemble);
     const WholeRunTests left = tests(ensemble, nullptr, false);
-    const Share ratio = left.scatter.interval(0.05);
-    fitted.interval = Share{value, value / ratio.high, value / ratio.low};
-    fitted.half_width = (fitted.interval->high - fitted.interval->low) / 2;
+    by_ratio(value, left.scatter.interval(0.05), value);
     fitted.explains = left.consistent() && rows_agree(ensemble);
     return left.scatter.ratio;
   };
@@ -676,7 +734,7 @@ FittedFault WholeRuns::fit_of_scatter(const ScatterTest& found, const Report& re
     for (const double factor : {0.5, 2.0, 0.25, 4.0}) {
       const double value = factor * batch.assumed;
       const bool within = wide.low <= 1 / factor && 1 / factor <= wide.high;
-      if (!within || value != std::round(value)) continue;
+      if (!within || value != std::round(value) || !few_agree(value)) continue;
       judge_at(value);
       if (fitted.explains) return fitted;
     }
@@ -690,6 +748,10 @@ FittedFault WholeRuns::fit_of_scatter(const ScatterTest& found, const Report& re
       }
       const double next = std::max(1.0, std::round(wanted));
       if (tried > 0 && next == fitted.value) break;
+      if (!few_agree(next)) {
+        if (tried == 0) by_ratio(next, found.interval(0.05), batch.assumed);
+        break;
+      }
       ratio = judge_at(next);
     }
   } catch (const Stopped&) {

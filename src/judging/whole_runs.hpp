@@ -62,6 +62,8 @@ struct WholeRunTests {
   /// The same on one side.
   [[nodiscard]] double bound(const Fault& fault, ScoreTest::Side side) const;
   [[nodiscard]] bool consistent() const;
+  /// By how much a statistic of a sum exceeds its bound at the most, negative where none does; but for the batch.
+  [[nodiscard]] double largest_excess() const;
   /// The same tests with all chances of a false alarm times the factor.
   [[nodiscard]] WholeRunTests with_chances_times(double factor) const;
   /// Smallest fault of a suspect that is found with a probability of 95 %, with `runs` recorded runs

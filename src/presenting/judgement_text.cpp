@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/listed.hpp"
+#include "popgrad/base/range.hpp"
+#include "popgrad/statistics/statistics.hpp"
 #include "presenting/result_table.hpp"
 
 namespace popgrad {
@@ -16,6 +19,34 @@ std::string with_error(double value, double error) {
   // Two digits of the error, and the value to the same place.
   const int digits = std::clamp(static_cast<int>(std::ceil(1 - std::log10(error))), 0, 12);
   return fmt::format("{:.{}f} +- {:.{}f}", value, digits, error, digits);
+}
+
+// The least positive number is an end that is not reached.
+double end_of(double x) { return x == least_positive ? 0 : x; }
+
+// `digits`: of the value.
+std::string with_interval(double value, const Share& interval, int digits = 3) {
+  if (std::isinf(interval.high)) {
+    return fmt::format("{:.{}g} (at least {:.3g})", value, digits, end_of(interval.low));
+  }
+  return fmt::format("{:.{}g} ({:.3g} to {:.3g})", value, digits, end_of(interval.low),
+                     interval.high);
+}
+
+// `departs`: further than chance explains.
+std::string text_of(const SettingEstimate& estimate, bool departs) {
+  if (!estimate.interval) {
+    return fmt::format("none {}{}", estimate.rule.empty() ? "" : estimate.rule + " ",
+                       departs ? "explains them" : "within 95 %");
+  }
+  const Share& interval = *estimate.interval;
+  if (!estimate.rule.empty() || std::isinf(interval.value)) {
+    // The nearest value that is possible would be read as an estimate.
+    return interval.value == interval.low ? fmt::format("at most {:.3g}", end_of(interval.high))
+                                          : fmt::format("at least {:.3g}", end_of(interval.low));
+  }
+  return estimate.half_width > 0 ? with_error(interval.value, estimate.half_width)
+                                 : with_interval(interval.value, interval);
 }
 
 std::string percent(double share) {
@@ -51,16 +82,24 @@ std::string of_named(const Judgement& judgement) {
   return {};
 }
 
+// Whether the setting can be off by as much.
+bool reaches(const JudgedSetting& setting, double change) {
+  const Range& possible = setting.possible;
+  return change <= std::max(possible.high - setting.assumed, setting.assumed - possible.low);
+}
+
 std::string smallest_change(const SettingTest& test, double power, double visible) {
   const JudgedSetting& setting = test.setting;
   if (setting.is_choice) return fmt::format("{} (power {})", setting.other, percent(power));
+  if (!reaches(setting, visible)) return "none";
   return setting.assumed == 0 ? fmt::format("{:.2g}", visible)
                               : percent(visible / std::fabs(setting.assumed));
 }
 
 std::string estimate_text(const SettingTest& test) {
   if (test.departs) return "departs";  // too far for a linear estimate
-  const std::string estimate = with_error(test.estimate, test.half_width);
+  const bool beyond_chance = std::fabs(test.statistic) > test.bound;
+  const std::string estimate = text_of(test.estimate, beyond_chance);
   return test.setting.is_choice ? test.setting.other + ": " + estimate : estimate;
 }
 
@@ -89,9 +128,8 @@ std::string text_of_settings(const Judgement& judgement, bool details) {
          smallest_change(test, test.power_with_more, test.visible_with_more)});
   }
   if (judgement.assumed_batch > 0) {
-    const Share& batch = judgement.batch;
     add({"batch, by scatter", fmt::format("{:.4g}", judgement.assumed_batch),
-         fmt::format("{:.3g} ({:.3g} to {:.3g})", batch.value, batch.low, batch.high)},
+         text_of(judgement.batch, judgement.scatter_departs)},
         {"", "", "", fmt::format("p = {:.2g}", judgement.scatter_chance)});
   }
   return table.text() + "(each interval as if every other setting were right)\n";
@@ -130,8 +168,7 @@ std::string text_of_tests(const Judgement& judgement) {
 std::string fit_text(const FittedSetting& fit) {
   const JudgedSetting& s = fit.setting;
   if (s.is_choice) return fmt::format("{} {} instead of {}", s.name, s.other, s.said);
-  const std::string value = fit.interval ? fmt::format("{:g} ({:.3g} to {:.3g})", fit.value,
-                                                       fit.interval->low, fit.interval->high)
+  const std::string value = fit.interval ? with_interval(fit.value, *fit.interval, 6)
                                          : with_error(fit.value, fit.half_width);
   return fmt::format("{} {} instead of {:g}", s.name, value, s.assumed);
 }
@@ -140,7 +177,9 @@ std::string text_of_fits(const std::vector<FittedSetting>& fits) {
   if (fits.empty()) return {};
   std::string text = "\nwhat would explain the runs, one setting at a time\n";
   for (const FittedSetting& fit : fits) {
-    if (!fit.why_not.empty()) {
+    if (fit.why_not.starts_with("none ")) {
+      text += fmt::format("  {}: {}\n", fit.setting.label(), fit.why_not);
+    } else if (!fit.why_not.empty()) {
       text += fmt::format("  {}: no value explains them ({})\n", fit.setting.label(), fit.why_not);
     } else {
       text += fmt::format("  {}: {}\n", fit_text(fit),
@@ -209,6 +248,7 @@ std::string first_departure(const CrossCheck& check, bool explained) {
 std::string change_text(const SettingTest& test, bool noticed) {
   const JudgedSetting& setting = test.setting;
   if (setting.is_choice) return setting.label();
+  if (!reaches(setting, test.visible)) return "any " + setting.name;
   return fmt::format("{} {} {}", setting.name,
                      setting.assumed == 0 ? noticed ? "above" : "below"
                      : noticed            ? "off by"
@@ -248,6 +288,10 @@ std::string explanation_text(const Judgement& judgement) {
 }
 
 Value number_or_null(double x) { return std::isfinite(x) ? Value(x) : Value(); }
+
+Value value_or_null(const std::optional<Share>& interval, double Share::*part) {
+  return interval ? number_or_null((*interval).*part) : Value();
+}
 
 Value run_records(const CrossCheck& check) {
   Value::List runs;
@@ -297,7 +341,9 @@ Value setting_records(const Judgement& judgement) {
                 {"departs", test.departs},
                 {"t", number_or_null(test.statistic)},
                 {"bound", test.bound},
-                {"linear_estimate", number_or_null(test.estimate)},
+                {"linear_estimate", value_or_null(test.estimate.interval, &Share::value)},
+                {"low", value_or_null(test.estimate.interval, &Share::low)},
+                {"high", value_or_null(test.estimate.interval, &Share::high)},
                 {"standard_error", number_or_null(test.standard_error)},
                 {"would_have_been_found", test.visible},
                 {"by", test.of_laws ? "means and fluctuations" : "means"}};
@@ -398,9 +444,9 @@ Record as_record(const Judgement& judgement) {
               {"unseen", unseen_records(judgement)}};
   if (judgement.has_tests && judgement.assumed_batch > 0) {
     made["batch"] = Record{{"assumed", judgement.assumed_batch},
-                           {"estimate", number_or_null(judgement.batch.value)},
-                           {"low", number_or_null(judgement.batch.low)},
-                           {"high", number_or_null(judgement.batch.high)},
+                           {"estimate", value_or_null(judgement.batch.interval, &Share::value)},
+                           {"low", value_or_null(judgement.batch.interval, &Share::low)},
+                           {"high", value_or_null(judgement.batch.interval, &Share::high)},
                            {"chance", judgement.scatter_chance}};
   }
   Value::List levels;
@@ -411,9 +457,16 @@ Record as_record(const Judgement& judgement) {
   made["levels"] = std::move(levels);
   Value::List fits;
   for (const FittedSetting& fit : judgement.fits) {
-    Record item{{"setting", fit.setting.name}, {"assumed", fit.setting.assumed},
-                {"value", fit.value},          {"half_width", fit.half_width},
-                {"explains", fit.explains},    {"why_not", fit.why_not}};
+    const Share interval = fit.interval.value_or(
+        Share{fit.value, fit.value - fit.half_width, fit.value + fit.half_width});
+    Record item{{"setting", fit.setting.name},
+                {"assumed", fit.setting.assumed},
+                {"value", fit.value},
+                {"half_width", fit.half_width},
+                {"low", number_or_null(interval.low)},
+                {"high", number_or_null(interval.high)},
+                {"explains", fit.explains},
+                {"why_not", fit.why_not}};
     if (fit.setting.is_choice) {
       item["choice"] = Record{{"assumed", fit.setting.said}, {"other", fit.setting.other}};
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <regex>
 
 #include "commands/shell.hpp"
 #include "places.hpp"
@@ -66,6 +67,8 @@ void check_recorded(const Recorded& r) {
     // No setting is fitted that no run can have.
     CHECK_THAT(other.out, !Catch::Contains("\n  momentum -"));
   }
+  // Less label noise than none is no estimate.
+  CHECK_FALSE(std::regex_search(rate.out, std::regex("\nlabel_noise +0 +-")));
 }
 
 // Runs that were made with a setting of the model: given it they do not depart, asked for it they

@@ -353,9 +353,12 @@ def of_power(options):
                     ended += way != "ensemble" and made["fluctuation"] == "sampled"
                     visible += percent(made["settings"][0]) / count
                     for item in made["settings"]:
-                        if item["setting"] in estimates and item["linear_estimate"] is not None:
-                            estimates[item["setting"]].append(
-                                (item["linear_estimate"], item["standard_error"]))
+                        if item["setting"] in estimates and item["t"] is not None:
+                            # Before it was cut to what the setting may be; of the batch, which is no line, after.
+                            line = item["assumed"] + item["t"] * item["standard_error"]
+                            at = item["linear_estimate"] if item["setting"] == "batch" else line
+                            if at is not None:
+                                estimates[item["setting"]].append((at, item["standard_error"]))
                     seconds += taken / count
                 low, high = interval(found, count)
                 print(f"{kind:28} {way:12} {found:5} of {count:4} {100 * low:6.2f} to "

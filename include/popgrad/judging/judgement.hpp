@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "popgrad/base/range.hpp"
 #include "popgrad/judging/recorded_run.hpp"
 #include "popgrad/statistics/statistics.hpp"
 
@@ -61,8 +62,17 @@ struct JudgedSetting {
   std::string said, other;  ///< of a choice
   bool is_learning_rate = false;
   bool named = false;  ///< by the request's `suspects`
+  Range possible;      ///< values that it may have; of a choice 0 to 1
   /// Its name, of a choice with the other value.
   [[nodiscard]] std::string label() const { return is_choice ? name + " " + other : name; }
+};
+
+/// Of a setting, with an interval of 95 %, both of values that it may have.
+struct SettingEstimate {
+  std::optional<Share> interval;  ///< nothing where all of it lies beyond these
+  double half_width = 0;  ///< where the interval is symmetric and nothing was cut off; else 0
+  /// That the estimate breaks, ">= 0"; `interval` then begins or ends at the nearest possible value. Else empty.
+  std::string rule;
 };
 
 /// The test of a setting: one sum over all rows of a run, which moves with it.
@@ -70,9 +80,9 @@ struct SettingTest {
   JudgedSetting setting;
   bool departs = false;
   double statistic = 0, bound = 0;
-  double chance = 0;  ///< of a false alarm
-  /// Of the setting by itself, linear; of a choice between 0 and 1. `half_width` of 95 %.
-  double estimate = 0, standard_error = 0, half_width = 0;
+  double chance = 0;             ///< of a false alarm
+  SettingEstimate estimate;      ///< of the setting by itself, linear; of a choice between 0 and 1
+  double standard_error = 0;     ///< of the estimate before it was cut
   double visible = 0;            ///< smallest fault that is found with a probability of 95 %
   double visible_with_more = 0;  ///< the same with more_runs more
   /// Of a choice: probability that runs with the other value are found.
@@ -90,9 +100,10 @@ struct LevelTest {
 struct FittedSetting {
   JudgedSetting setting;
   double value = 0, half_width = 0;  ///< 95 %, linearised
-  std::optional<Share> interval;     ///< 95 %, where it is not symmetric: of a scatter
-  bool explains = false;             ///< nothing departs any more
-  std::string why_not;               ///< that there is no value
+  std::optional<Share>
+      interval;  ///< 95 %, where it is not symmetric: of a scatter, or cut to what is possible
+  bool explains = false;  ///< nothing departs any more
+  std::string why_not;    ///< that there is no value
 };
 
 /// How well another rung explains the runs.
@@ -126,7 +137,7 @@ struct Judgement {
   double chance = 0;  ///< of a false alarm, for the scatter and each setting that nobody named
   bool scatter_departs = false;
   double scatter_chance = 0;       ///< of a scatter between runs as far from the expected one
-  Share batch;                     ///< by that scatter, 95 %
+  SettingEstimate batch;           ///< by that scatter
   double assumed_batch = 0;        ///< that the runs are said to have
   bool predicted_weights = false;  ///< rows weighted by the predicted law of a run
   double neglected = 0;  ///< largest bias of a test by the prediction, in deviations of a run
