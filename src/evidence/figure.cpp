@@ -18,6 +18,7 @@ Cell::Cell(std::string_view column, double number)
     : name(column), text(std::isnan(number) ? std::string{} : fmt::format("{:.17g}", number)) {}
 
 FigureTable& FigureTable::add(const std::vector<Cell>& row) {
+  throw_if_stopped();  // where a figure is stopped that calls done() nowhere
   const bool first = columns_.empty();
   if (!first && row.size() != columns_.size()) {
     throw Failure(
@@ -51,6 +52,7 @@ FigureFile FigureTable::file(const FigureRequest& figure, std::string_view part)
 
 void require_usable(const Outcome& outcome, std::string_view figure) {
   if (outcome.usable()) return;
+  throw_if_stopped();
   throw Failure(fmt::format("figure {}: at t = {:.6g}: {}", figure, outcome.t_reached,
                             describe(outcome.ending)));
 }

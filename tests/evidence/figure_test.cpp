@@ -4,6 +4,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cctype>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,7 @@
 
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/record.hpp"
+#include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/theories.hpp"
 #include "register_case.hpp"
 #include "sanitized.hpp"
@@ -74,13 +76,17 @@ TEST_CASE("Figures: each has a title", "[figure]") {
 namespace {
 
 // Thousands of trainings: a minute each, and longer.
-bool takes_minutes(const std::string& name) {
-  static const std::set<std::string> long_ones{
+const std::set<std::string>& long_ones() {
+  static const std::set<std::string> names{
       "joma-latents",       "joma-bounce",          "scan-snap-entropy", "scan-snap-transfer",
       "scb-critical",       "scb-context-size",     "scb-vocabulary",    "scb-grid",
       "scb-samples",        "scb-transfer",         "scb-stages",        "scb-starts-order",
       "topic-either-alone", "topic-attention-ends", "topic-lda",         "topic-cooccurrence",
       "topic-phases",       "scb-softmax-stage"};
+  return names;
+}
+
+bool takes_minutes(const std::string& name) {
   // Trainings of whole matrices, fifty times as long under the sanitizers; the rungs have tests of their own.
   if (build::sanitized() && name.starts_with("topic-") && name != "topic-optimum") return true;
   static const std::set<std::string> tested_elsewhere{
@@ -88,7 +94,7 @@ bool takes_minutes(const std::string& name) {
       "joma-audits",     "scan-snap-classes", "scb-training",        "joma-trained-rank",
       "joma-model-size", "joma-validation",   "scan-snap-steps",     "joma-softmax-growth"};
   if (build::sanitized() && tested_elsewhere.contains(name)) return true;
-  return long_ones.contains(name);
+  return long_ones().contains(name);
 }
 
 std::string model_of(const FigureInfo& figure) {
@@ -290,6 +296,16 @@ TEST_CASE("Figures: a law of one's own", "[figure][slow]") {
   CHECK(data_at("scb-phase", law) != data_at("scb-phase", {}));
   // Sizes are those of the law.
   CHECK(data_at("scb-starts", law).find("nan") == std::string::npos);
+}
+
+TEST_CASE("Figures: the long ones end when they are asked to", "[figure][unsanitized]") {
+  const Deadline passed(std::chrono::duration<double>(0));
+  for (const std::string& name : long_ones()) {
+    INFO(name);
+    const Folder folder;
+    CHECK_THROWS_AS(make_figure(theories(), request(name, folder.path)), Stopped);
+    CHECK(fs::is_empty(folder.path));
+  }
 }
 
 TEST_CASE("Figures: parameters that one does not read are refused", "[figure]") {

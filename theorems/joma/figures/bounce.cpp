@@ -10,6 +10,7 @@
 #include <cmath>
 #include <vector>
 
+#include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/ensemble.hpp"
@@ -125,6 +126,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
   for (std::size_t i = 0; i < all.size() * laws; ++i) {
+    if (stop_asked()) continue;
     // The widest first, so that no thread ends with one of them.
     const std::size_t s = all.size() - 1 - i / laws;
     const auto law = static_cast<std::uint32_t>(i % laws);
@@ -133,6 +135,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       finer[s][law] = rebound(all[s], law, request.seed, refinement);
     }
   }
+  throw_if_stopped();
   FigureTable table;
   for (const auto kind : {&Rebound::early, &Rebound::all}) {
     const std::uint64_t of_steps = kind == &Rebound::early ? steps : steps * longer;

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 
+#include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/ensemble.hpp"
@@ -62,6 +63,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
   for (std::size_t i = 0; i < found.size() * starts; ++i) {
+    if (stop_asked()) continue;
     // The widest first, so that no thread ends with one of them.
     const std::size_t setup = found.size() - 1 - i / starts;
     const auto start = static_cast<Index>(i % starts);
@@ -69,6 +71,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
                                        request.seed + static_cast<std::uint64_t>(start))
                                   .transpose();
   }
+  throw_if_stopped();
   FigureTable table;
   for (std::size_t f = 0; f < phis.size(); ++f) {
     table.block(phis[f]);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/statistics/statistics.hpp"
@@ -63,6 +64,7 @@ std::vector<Ranks> of_networks(const FigureRequest& request, int jobs) {
   }
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
   for (std::uint32_t i = 0; i < starts; ++i) {
+    if (stop_asked()) continue;
     const MultilayerFlow<double> flow(multilayer_instance(p, request.seed + i));
     const Trajectory<double> run = descent(forget_type(flow), network_step, saved);
     for (const NetworkBlock& block : flow.network().blocks()) {
@@ -89,6 +91,7 @@ Ranks of_one_layer(const FigureRequest& request, int jobs, const char* law) {
   Ranks found{one_layer(law), saved, Matrix<double>(static_cast<Index>(saved.size()), starts)};
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
   for (std::uint32_t i = 0; i < starts; ++i) {
+    if (stop_asked()) continue;
     const PopulationFlow<double> flow(class_instance<double>(p, request.seed + i));
     const std::vector<double> rank =
         descent(forget_type(flow), step_size, saved).column("stable_rank");

@@ -11,6 +11,7 @@
 #include <map>
 #include <numeric>
 
+#include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/scalars/random.hpp"
 #include "popgrad/statistics/statistics.hpp"
@@ -150,6 +151,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
   for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (stop_asked()) continue;
     runs[i] = trained(rates[i / seeds], request.seed + i % seeds);
   }
   FigureTable table;

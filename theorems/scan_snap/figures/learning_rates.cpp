@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/ensemble.hpp"
@@ -89,12 +90,14 @@ Grid trained_grid(Index queries, const FigureRequest& request) {
   for (std::size_t rate = 0; rate < attention_rates.size(); ++rate) {
     for (Index ratio = 1; ratio <= ratios; ++ratio) {
       for (std::uint64_t seed = 0; seed <= seeds; ++seed) {
+        if (stop_asked()) continue;
         grid[rate][static_cast<std::size_t>(ratio - 1)][seed] =
             trained(queries, attention_rates[rate], ratio, seed == 0 ? 0 : 128,
                     1000 * request.seed + (seed == 0 ? 1 : seed));
       }
     }
   }
+  throw_if_stopped();
   return grid;
 }
 

@@ -69,13 +69,13 @@ Picture picture() {
     }
     return made;
   };
-  Panel values =
-      panel("dist_P_normalised",
-            {.label = "‖V − P‖_μ, normalised", .range = "0.0005:3", .logarithmic = true});
+  Panel values = panel("dist_P_normalised",
+                       {.label = "‖V − P‖_μ, normalised", .range = "1e-4:3", .logarithmic = true});
+  values.title = "solid: T = 1000, B = 512; dashed: noise, T = 10^5, B = 10^9";
   values.key = "top right maxrows 3 samplen 1.5";
   Panel attention =
       panel("dist_Q_normalised",
-            {.label = "‖A − Q‖_μ, normalised", .range = "0.01:3", .logarithmic = true});
+            {.label = "‖A − Q‖_μ, normalised", .range = "0.005:3", .logarithmic = true});
   attention.x.label = "K_P t";
   return {.height = 3.6, .panels = {values, attention}};
 }

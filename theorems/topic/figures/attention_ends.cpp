@@ -11,6 +11,7 @@
 #include <array>
 #include <cmath>
 
+#include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/solving/solve.hpp"
@@ -72,7 +73,7 @@ End end_of_stage(const Case& one, const TopicLaw<double>& law, double size, std:
   training.seed = seed;
   const Trajectory<double> run =
       run_of(one, forget_type(PopulationFlow(training)), 1 / attention_rate(law, law.vocabulary()));
-  require_usable(run.outcome, figure);
+  if (!stop_asked()) require_usable(run.outcome, figure);  // no exception may leave the team
   return {attention_spread(law, effective(Layout(training), run.last_state).logits),
           run.rows.back().front()};
 }
@@ -89,6 +90,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       std::vector<End> ends(starts);
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
       for (int i = 0; i < starts; ++i) {
+        if (stop_asked()) continue;
         ends[static_cast<std::size_t>(i)] = end_of_stage(
             cases[k], law, size, request.seed + static_cast<std::uint64_t>(i), request.name);
       }

@@ -13,6 +13,7 @@
 #include <exception>
 #include <vector>
 
+#include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/statistics/statistics.hpp"
@@ -156,6 +157,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   std::exception_ptr failed;
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
   for (std::size_t i = 0; i < found.size(); ++i) {
+    if (stop_asked()) continue;
     try {
       found[i] = contrast(law, exponents[i / seeds], request.seed + i % seeds);
     } catch (...) {

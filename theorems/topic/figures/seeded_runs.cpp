@@ -4,6 +4,7 @@
 
 #include <exception>
 
+#include "popgrad/base/stop.hpp"
 #include "popgrad/rungs/rung.hpp"
 
 namespace popgrad::topic::figures {
@@ -16,6 +17,7 @@ std::vector<Trajectory<double>> seeded_runs(
   std::exception_ptr failed;
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
   for (std::uint32_t i = 0; i < seeds; ++i) {
+    if (stop_asked()) continue;
     try {
       WalkRequest own = walk_request;
       own.seed = request.seed;
@@ -30,6 +32,7 @@ std::vector<Trajectory<double>> seeded_runs(
       failed = std::current_exception();
     }
   }
+  throw_if_stopped();
   if (failed) std::rethrow_exception(failed);
   return runs;
 }
