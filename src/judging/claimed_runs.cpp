@@ -77,8 +77,12 @@ std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std:
     try {
       value = claimed.parameters.number<double>(info.name, info.default_value);
     } catch (const InputError&) {
-      if (!asked_for) continue;  // no number here, such as a default that depends on others
-      throw;
+      // No number here, such as a default that depends on others.
+      if (!asked_for) continue;
+      if (claimed.parameters.has(info.name)) throw;
+      reject(
+          "popgrad", "suspect", info.name,
+          fmt::format("has no value here ({}); give --{} as well", info.default_value, info.name));
     }
     if (!asked_for && !info.usual_fault && value == 0) continue;
     all.push_back({Suspect::Kind::parameter, info.name, value, asked_for});

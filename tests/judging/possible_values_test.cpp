@@ -41,6 +41,8 @@ ClaimedRuns claimed_runs(const std::string& model) {
   ClaimedRuns claimed{found, find_rung(found, "sgd"), Parameters(model), {}};
   claimed.steps.step_size = 0.1;
   claimed.steps.batch = 16;
+  // Of some settings the default depends on others.
+  if (model == "scan-snap") claimed.parameters.set("eta_Z", 1);
   return claimed;
 }
 
