@@ -341,7 +341,7 @@ void refuse_bytes_that_are_no_text(std::string_view text, const std::string& fil
   const std::size_t zero = text.find('\0');
   if (zero != std::string_view::npos) {
     throw InputError(
-        fmt::format("{}: byte {} is 0, which no text has; give a whole table", file, zero + 1));
+        fmt::format("{}: byte {} is NUL, which no text has; give a whole table", file, zero + 1));
   }
 }
 

@@ -452,8 +452,8 @@ TEST_CASE("logs: what is no text, and columns without numbers", "[io][readers][l
   };
   check_refused(with("\xFF\xFEs\0t\0e\0p\0"s), {"run.csv: is text in UTF-16; save it as UTF-8"});
   check_refused(with("\x93NUMPY\x01\x00v\x00"s), {"is one array of NumPy", "numpy.savez"});
-  check_refused(with(std::string(100'000, '\0')), {"run.csv: byte 1 is 0, which no text has"});
-  check_refused(with(rows_of({{0, 9}}) + "10,8\0"s), {"byte 19 is 0"});
+  check_refused(with(std::string(100'000, '\0')), {"run.csv: byte 1 is NUL, which no text has"});
+  check_refused(with(rows_of({{0, 9}}) + "10,8\0"s), {"byte 19 is NUL"});
   check_refused(with("step,loss\n0,\n10,\n"), {"run.csv: loss has no finite number in any row"});
   check_refused(with("step,loss\n0,nan\n10,nan\n"), {"loss has no finite number in any row"});
 }

@@ -39,6 +39,8 @@ const std::vector<Bounded> settings{
 ClaimedRuns claimed_runs(const std::string& model) {
   const Model& found = find_model(theories(), model);
   ClaimedRuns claimed{found, find_rung(found, "sgd"), Parameters(model), {}};
+  // Its default depends on the rung.
+  if (model == "scan-snap") claimed.parameters.set("eta_Z", 1);
   claimed.steps.step_size = 0.1;
   claimed.steps.batch = 16;
   // Of some settings the default depends on others.
