@@ -278,7 +278,7 @@ class Rules {
     const GraphNode& node = old.node();
     if (old.is("sum") && node.numbers[1] == 1) {
       const Dimension& along = x[0].shape()[static_cast<std::size_t>(node.numbers[0])];
-      if (along.extent == 1 && along.size.empty()) return reshape(x[0], old.shape());
+      if (along.extent == 1 && along.size.empty()) return reshaped(x[0], old.shape());
     }
     if (old.is("slice") && x[0].is("slice")) {
       const Array inner = x[0];
