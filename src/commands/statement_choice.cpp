@@ -38,7 +38,8 @@ std::vector<const Statement*> matching_statements(Theories theories, const std::
     }
     if (!any) {
       reject(command, "statement", pattern,
-             "matches none" + suggestion(pattern, ids) + "; see 'popgrad list MODEL'");
+             fmt::format("matches none{}; see 'popgrad list {}'", suggestion(pattern, ids),
+                         theories.size() == 1 ? theories.front().model->word() : "MODEL"));
     }
   }
   std::vector<const Statement*> list;

@@ -14,7 +14,6 @@
 #include "popgrad/scalars/rational.hpp"
 #include "popgrad/scalars/real.hpp"
 #include "popgrad/walks/walk.hpp"
-#include "rungs/timed_law.hpp"
 
 namespace popgrad::learning {
 ExpectedParts::ExpectedParts(const Array& formula, const LossArrays& arrays,
@@ -372,23 +371,7 @@ Vector<double> LossFlow<T>::field_errors(const Vector<double>& x, double t) cons
 
 template <class T>
 AnyRung<T> loss_rung(const std::shared_ptr<const LossInstance>& instance) {
-  LossFlow<T> made(instance);
-  const bool is_timed = made.has_timed_rates();
-  AnyRung<T> any = forget_type(std::move(made));
-  if (!is_timed) return any;
-  if constexpr (!std::same_as<T, Dual<double>>) {
-    const auto flow = std::make_shared<LossFlow<T>>(instance);
-    any.field.value = JumpingField<T>{
-        any.field.value, [flow](const T& start, const T& end) { return flow->jumps(start, end); }};
-    if constexpr (std::same_as<T, double>) {
-      any.draws.sample =
-          TimedDraws{[flow](const Vector<double>& x, Vector<double>& dx, Stream& stream,
-                            Index batch) { flow->sample_rhs(x, dx, stream, batch); },
-                     [flow](double t) { flow->draw_at(t); }};
-    }
-    any.clone = [instance] { return loss_rung<T>(instance); };
-  }
-  return any;
+  return forget_type(LossFlow<T>(instance));
 }
 
 template AnyRung<double> loss_rung(const std::shared_ptr<const LossInstance>&);

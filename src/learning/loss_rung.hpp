@@ -111,12 +111,9 @@ class LossFlow {
   [[nodiscard]] LossFlow<U> cast() const { return LossFlow<U>(instance_); }
 
   /// Of the rates.
-  [[nodiscard]] bool has_timed_rates() const { return parts_->arrays.has_timed_rates(); }
-  [[nodiscard]] std::vector<T> jumps(const T& start, const T& end) const {
-    if constexpr (std::same_as<T, double> || std::same_as<T, Real>) {
-      if (parts_->jumps) return parts_->jumps->between(start, end);
-    }
-    return {};
+  [[nodiscard]] std::vector<T> jumps(const T& start, const T& end) const
+      requires(std::same_as<T, double> || std::same_as<T, Real>) {
+    return parts_->jumps ? parts_->jumps->between(start, end) : std::vector<T>{};
   }
 
   // --- in double, the random field
@@ -193,7 +190,7 @@ class LossFlow {
   std::unique_ptr<Parts> parts_;
 };
 
-/// The rung, whose field and draws depend on time where rates do (rungs/timed_law.hpp).
+/// The rung, whose field and draws depend on time where rates do.
 template <class T>
 AnyRung<T> loss_rung(const std::shared_ptr<const LossInstance>& instance);
 

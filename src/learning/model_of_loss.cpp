@@ -193,7 +193,7 @@ std::shared_ptr<const Model> model_of_loss(SampleLoss loss) {
   using namespace model_of_loss_cpp;
   LossArrays arrays(loss, Parameters(loss.name));
   if (loss.loss.empty() && loss.states.empty() && !loss.rungs.empty()) {
-    ModelTable own{.name = loss.name, .paper = loss.paper};
+    ModelTable own{.name = loss.name, .paper = loss.paper, .rungs = {}, .word = loss.file};
     add_own_rungs(loss, arrays, own);
     return std::make_shared<const Model>(std::move(own));
   }
@@ -254,7 +254,7 @@ std::shared_ptr<const Model> model_of_loss(SampleLoss loss) {
     const std::shared_ptr<const DrawCovariance> law = derived->of(p, seed);
     return law ? law->why_not() + "; give samples" : "";
   };
-  ModelTable table{.name = loss.name, .paper = loss.paper};
+  ModelTable table{.name = loss.name, .paper = loss.paper, .rungs = {}, .word = loss.file};
   table.rungs = {startable(sgd), moments_of(startable(sgd_with_law), loss.name, why_not),
                  startable(gd), startable(flow)};
   const std::string end = whole_steps(loss);

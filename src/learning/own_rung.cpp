@@ -21,7 +21,6 @@
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/scalars/dual.hpp"
 #include "popgrad/scalars/real.hpp"
-#include "rungs/timed_law.hpp"
 
 namespace popgrad::learning {
 namespace own_rung_cpp {
@@ -147,8 +146,7 @@ class OwnRung {
       requires(!std::same_as<T, Dual<double>>) {
     Parts& p = *parts_;
     if (p.along) {
-      const auto* finer = p.finer->field.value.template target<JumpingField<T>>();
-      return finer != nullptr ? finer->jumps(start, end) : std::vector<T>{};
+      return p.finer->field.jumps ? p.finer->field.jumps(start, end) : std::vector<T>{};
     }
     return p.jumps ? p.jumps->between(start, end) : std::vector<T>{};
   }
@@ -379,14 +377,8 @@ AnyRung<T> any_rung(const std::shared_ptr<const LossInstance>& instance, std::si
   if (closed || (!shared->flows() && !shared->steps())) {
     any.field.value = nullptr;
     any.field.jacobian = nullptr;
+    any.field.jumps = nullptr;
     any.field.state_at = [shared](const T& t) { return shared->state_at(t); };
-  }
-  if constexpr (!std::same_as<T, Dual<double>>) {
-    if (any.field.value && !shared->steps()) {
-      any.field.value = JumpingField<T>{any.field.value, [shared](const T& start, const T& end) {
-                                          return shared->jumps(start, end);
-                                        }};
-    }
   }
   if constexpr (std::same_as<T, double>) {
     if (shared->steps()) {

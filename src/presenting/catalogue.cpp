@@ -392,9 +392,9 @@ std::string entry_text(const Theory& theory, const std::string& name) {
     }
   }
   if (text.empty()) {
-    reject("popgrad list " + model.name(), "name", name,
+    reject("popgrad list " + model.word(), "name", name,
            fmt::format("is not known{}; see 'popgrad list {}'", suggestion(name, names),
-                       model.name()));
+                       model.word()));
   }
   return plain_text(text);
 }

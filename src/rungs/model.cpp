@@ -52,9 +52,8 @@ const Rung& Model::row(std::string_view name) const {
     if (rung.info.name == name) return rung;
     names.push_back(rung.info.name);
   }
-  reject(
-      this->name(), "rung", name,
-      fmt::format("is not known{}; see 'popgrad list {}'", suggestion(name, names), this->name()));
+  reject(this->name(), "rung", name,
+         fmt::format("is not known{}; see 'popgrad list {}'", suggestion(name, names), word()));
 }
 
 AnyRung<double> Model::rung(std::string_view name, const Parameters& p, std::uint64_t seed) const {

@@ -22,7 +22,6 @@
 #include "popgrad/base/stop.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/solving/solve.hpp"
-#include "rungs/timed_law.hpp"
 #include "solving/algebra.hpp"
 #include "solving/clock.hpp"
 #include "solving/stepper.hpp"
@@ -196,8 +195,7 @@ class Solver {
   // --- start ---
   void begin(const Vector<T>& initial) {
     t_ = paced_t_ = request_.start;
-    if (const auto* jumping = rung_.field.value.template target<JumpingField<T>>())
-      jumps_ = jumping->jumps(request_.start, request_.end);
+    if (rung_.field.jumps) jumps_ = rung_.field.jumps(request_.start, request_.end);
     x_now_ = initial;
     next_save_ = 0;
     start_method(request_.method == Method::automatic ? first_method() : request_.method, initial,

@@ -26,7 +26,7 @@ const std::vector<std::string> later_sections{"figure"};
 class FileReader : private EntryReader {
  public:
   explicit FileReader(const std::string& file) : EntryReader(file, made_.places) {
-    made_.file = file;
+    made_.file = made_.loss.file = file;
   }
 
   TheoryFile read(const TomlNode& root) {
@@ -104,7 +104,7 @@ class FileReader : private EntryReader {
     if (const TomlNode* own = other.find("theory"); own != nullptr && own->find("of") != nullptr)
       refuse(of, "theory.of", "has statements about another file itself; give that one");
     TheoryFile made = FileReader(path.string()).read(other);
-    made.about = made_.file;
+    made.about = made.loss.file = made_.file;
     made.statements.clear();
     read_statements(root, made_.file, made);
     return made;

@@ -16,7 +16,6 @@
 #include <string>
 #include <utility>
 
-#include "rungs/timed_law.hpp"
 #include "walks/walk_runs.hpp"
 
 namespace popgrad {
@@ -172,8 +171,7 @@ class RungSteps {
     }
     slope_.resize(x.size());
     if (request_.batch > 0) {
-      if (const auto* timed = rung_.draws.sample.target<TimedDraws>())
-        timed->at_time(request_.step_size * static_cast<double>(step));
+      if (rung_.draws.at_time) rung_.draws.at_time(request_.step_size * static_cast<double>(step));
       rung_.draws.sample(x, slope_, stream, request_.batch);
     } else {
       rung_.field.value(x, slope_, request_.step_size * static_cast<double>(step));

@@ -248,7 +248,10 @@ TEST_CASE("theory files: what no command can do with one is said in a line",
       {"landscape -q " + example("edge"), "has no section [landscape.NAME]"},
       {"landscape " + example("regression"), "no certified minimum; give --at, --grid or --plot"},
       {"run " + taken + " flow", "runs is an option of popgrad; give it another name"},
-      {"run " + example("regression") + " flwo", "did you mean 'flow'?"},
+      {"run " + example("regression") + " flwo",
+       "did you mean 'flow'?; see 'popgrad list " + example("regression") + "'"},
+      {"list " + example("edge") + " flwo", "see 'popgrad list " + example("edge") + "'"},
+      {"verify " + example("unit") + " unit.limt", "see 'popgrad list " + example("unit") + "'"},
       {"check " + folder.file("knob.toml",
                               "state = { x = 1 }\nloss = { loss = \"x**2\" }\n"
                               "[statement.s]\nknobs = { y = { from = 0, to = 1 } }\n"

@@ -153,9 +153,10 @@ struct SampleLoss {
   /// Samples that stand for the law where the expectation of a summand is not exact; also where its finite draws have
   /// more values than there are samples. 0: none.
   long samples = 0;
-  double end = 10;    ///< `--t1` when not given
-  double step = 0.1;  ///< `--eta` of gd and sgd when not given
-  long batch = 32;    ///< `--batch` of sgd when not given
+  double end = 10;        ///< `--t1` when not given
+  double step = 0.1;      ///< `--eta` of gd and sgd when not given
+  long batch = 32;        ///< `--batch` of sgd when not given
+  std::string file = {};  ///< that it is written in, which commands take for its name; empty: none
 };
 
 /// Rungs `sgd`, `moments`, `gd` and `flow`; observables `loss`, `loss_error` where samples or quadrature

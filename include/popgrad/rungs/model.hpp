@@ -103,6 +103,7 @@ struct ModelTable {
   std::string name;
   std::string paper;  ///< authors, title, arXiv id
   std::vector<Rung> rungs;
+  std::string word = {};  ///< that commands take for it; empty: the name
   /// What the formulas of observables share, in paragraphs, indented lines being formulas; may be empty.
   std::string notation = {};
   std::vector<LadderStep> ladder = {};  ///< from training to the closed form
@@ -122,6 +123,9 @@ class Model {
   /// Throws std::logic_error if two rungs have one name.
   explicit Model(ModelTable table);
   [[nodiscard]] const std::string& name() const { return table_.name; }
+  [[nodiscard]] const std::string& word() const {
+    return table_.word.empty() ? table_.name : table_.word;
+  }
   [[nodiscard]] const std::string& paper() const { return table_.paper; }
   [[nodiscard]] const std::string& notation() const { return table_.notation; }
   [[nodiscard]] const std::vector<Rung>& table() const { return table_.rungs; }

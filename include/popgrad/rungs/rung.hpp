@@ -59,6 +59,9 @@ struct Field {
   Vector<T> rates;
   /// State at time t without integration; empty unless the rung is a closed form.
   std::function<Vector<T>(const T& t)> state_at;
+  /// Times in (start, end], ascending, at which the value jumps as a function of time: a solver ends a step there.
+  /// Empty where it does not.
+  std::function<std::vector<T>(const T& start, const T& end)> jumps;
 };
 
 /// What is seen of a state.
@@ -78,6 +81,8 @@ template <class T>
 struct Draws {
   /// Mean of the field over one minibatch of the given size.
   std::function<void(const Vector<T>& x, Vector<T>& slope, Stream& stream, Index batch)> sample;
+  /// Sets the time of what `sample` draws next. Empty where that does not depend on time.
+  std::function<void(double t)> at_time;
   /// Mean loss of the minibatch that `sample` draws from an equal stream, as training code logs it before the
   /// step. Empty where nothing is sampled.
   std::function<double(const Vector<T>& x, Stream& stream, Index batch)> loss;
@@ -195,6 +200,11 @@ AnyRung<typename F::Scalar> forget_type(F flow) {
   any.field.value = [shared](const Vector<T>& x, Vector<T>& dx, const T& t) {
     shared->rhs(x, dx, t);
   };
+  if constexpr (requires(const T& t) {
+                  { shared->jumps(t, t) } -> std::same_as<std::vector<T>>;
+                }) {
+    any.field.jumps = [shared](const T& start, const T& end) { return shared->jumps(start, end); };
+  }
   any.observables.read = [shared](const Vector<T>& x, const T& t, std::span<T> row) {
     shared->observe(x, t, row);
   };
@@ -229,6 +239,9 @@ AnyRung<typename F::Scalar> forget_type(F flow) {
     any.draws.sample = [shared](const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) {
       shared->sample_rhs(x, dx, stream, batch);
     };
+    if constexpr (requires { shared->draw_at(0.0); }) {
+      any.draws.at_time = [shared](double t) { shared->draw_at(t); };
+    }
   }
   if constexpr (std::same_as<T, double> && requires(const Vector<T>& x, Stream& stream) {
                   { shared->batch_loss(x, stream, Index{1}) } -> std::convertible_to<double>;
