@@ -113,7 +113,10 @@ class LossFlow {
   /// Of the rates.
   [[nodiscard]] std::vector<T> jumps(const T& start, const T& end) const
       requires(std::same_as<T, double> || std::same_as<T, Real>) {
-    return parts_->jumps ? parts_->jumps->between(start, end) : std::vector<T>{};
+    // Clang 14 instantiates this for other scalars, too, where the class is instantiated.
+    if constexpr (std::same_as<T, double> || std::same_as<T, Real>)
+      return parts_->jumps ? parts_->jumps->between(start, end) : std::vector<T>{};
+    return {};
   }
 
   // --- in double, the random field
