@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <utility>
 #include <cmath>
+#include <utility>
 
 #include "expectations/expectation.hpp"
 #include "formulas/blocks.hpp"
