@@ -60,7 +60,7 @@ constexpr std::uint32_t deciding_draws = 2'000'000;
 constexpr std::uint32_t fewest_deciding = 256;
 constexpr std::uint32_t most_deciding = 1024;
 constexpr double draws_of_a_decision = 3.2e7;
-constexpr double narrow = 2;  // times the bound
+constexpr double narrow = 1.5;  // times the bound
 constexpr double least_narrow_chance = 1e-9;
 
 // Of the rows of an observable.

@@ -108,7 +108,7 @@ class WholeRuns {
   /// predicted law.
   [[nodiscard]] WholeRunTests tests(const std::vector<Trajectory<double>>& ensemble,
                                     const Trajectory<double>* centre, bool of_prediction) const;
-  /// The same, where all that departs does so narrowly, by less than twice its bound, and not from further sampled runs:
+  /// The same, where all that departs does so narrowly, within 1.5 times its bound, and not from further sampled runs:
   /// then their tests count. How far a tail reaches is known badly from few runs, or from orders of a prediction, and a
   /// departure that is one of their error is no fault of the runs. Cost: up to 1024 sampled runs.
   [[nodiscard]] WholeRunTests confirmed(const WholeRunTests& found, const Report& report) const;
