@@ -205,8 +205,8 @@ struct ScatterTest {
 };
 ScatterTest scatter_test(const Matrix<double>& recorded, const Matrix<double>& ensemble);
 /// The probability of ScatterTest::chance without a law: twice the share of choices of as many runs from the ensemble
-/// that scatter as far on the same side. Of some hundred runs it is
-/// known above 1e-4. 0 where the ensemble is not four times as large. Cost: 100,000 choices.
+/// that scatter as far on the same side. An ensemble of some hundred runs resolves 1e-4. 0 where the ensemble is not four
+/// times as large. Cost: 100,000 choices.
 double counted_chance(const Matrix<double>& recorded, const Matrix<double>& ensemble);
 
 }  // namespace popgrad

@@ -37,8 +37,8 @@ constexpr std::uint32_t sampled_runs_far_away = 4;
 constexpr double far_away = 10;
 constexpr double near = 1;
 constexpr double settled = 0.2;
-// A fit ends where so many steps lower the squares of all numbers by less than what one test sees: the square of its
-// bound.
+// A fit ends where `patience` steps lower the sum of squares of all numbers by less than `least_gain`, about the square
+// of the bound of one test.
 constexpr int patience = 3;
 constexpr double least_gain = 15;
 constexpr Index linear_runs_of_a_search = 128;
@@ -205,7 +205,8 @@ void WholeRuns::predict(const std::vector<std::string>& columns, const Report& r
     return;
   }
   const std::uint32_t count = runs_of_draws(draws_of_a_check, fewest_of_a_check, most_of_a_check);
-  made.sampled = simulate(as_claimed(), as_claimed().assumed, count, other_draws, report);
+  const Suspect claimed = as_claimed();
+  made.sampled = simulate(claimed, claimed.assumed, count, other_draws, report);
   require_ends(made.sampled);
   predicted_ = std::make_unique<PredictedRuns>(std::move(made));
 }
@@ -653,7 +654,7 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
     if (search == Search::all && (is_near || ends)) {
       const WholeRunTests rest = tests(ensemble, nullptr, predicted);
       fitted.explains = rest.consistent() && (predicted || rows_agree(ensemble));
-      // A move by so many standard errors changes no other test by more.
+      // A move by a number of standard errors changes no other statistic by more than that number.
       if (fitted.explains || ends || distance < settled || rest.largest_excess() > distance) {
         to_line();
         return fitted;

@@ -139,7 +139,7 @@ class WholeRuns {
   void predict(const std::vector<std::string>& columns, const Report& report);
   /// The first suspect, of which what is claimed is one value.
   [[nodiscard]] Suspect as_claimed() const;
-  /// How many runs make so many draws.
+  /// Number of runs that together make this number of draws, between `fewest` and `most`.
   [[nodiscard]] std::uint32_t runs_of_draws(double draws, double fewest, double most) const;
   /// What prediction leaves out of this number.
   [[nodiscard]] PredictionError error_of(const RunScore& score) const;
