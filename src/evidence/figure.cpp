@@ -4,14 +4,33 @@
 #include "popgrad/base/stop.hpp"
 
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <cmath>
+#include <exception>
 
 namespace popgrad {
 
 void FigureRequest::done(double share) const {
   if (progress) progress(share);
   throw_if_stopped();
+}
+
+void FigureRequest::each(std::size_t count, const std::function<void(std::size_t)>& part) const {
+  const int threads = jobs > 0 ? jobs : omp_get_num_procs();
+  std::exception_ptr failed;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+  for (std::size_t i = 0; i < count; ++i) {
+    if (stop_asked()) continue;
+    try {
+      part(i);
+    } catch (...) {
+#pragma omp critical(popgrad_figure_part)
+      failed = std::current_exception();
+    }
+  }
+  throw_if_stopped();
+  if (failed) std::rethrow_exception(failed);
 }
 
 Cell::Cell(std::string_view column, double number)

@@ -1,6 +1,7 @@
 #pragma once
 /// A figure of a theory: its data as tables, and the gnuplot script that draws them.
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -52,6 +53,10 @@ struct FigureRequest {
   /// To be called after each part of data that take long, with the share that is done. Throws Stopped if
   /// the process was asked to end.
   void done(double share) const;
+  /// Calls `part` with each of 0 to `count` - 1, in no order, on `jobs` threads (0: one a processor).
+  /// Throws the last exception of a part after all parts have ended; throws Stopped, and begins no
+  /// further part, if the process was asked to end.
+  void each(std::size_t count, const std::function<void(std::size_t)>& part) const;
 };
 
 /// One file of data, read by the script of the figure.
@@ -75,7 +80,7 @@ class FigureTable {
   /// Without columns the first row names them.
   explicit FigureTable(std::vector<std::string> columns = {}) : columns_(std::move(columns)) {}
   /// A row, as names and values in turn: add("step", 10, "loss", 0.3). Throws Failure where the
-  /// columns are others than those of the rows before.
+  /// columns are others than those of the rows before, Stopped if the process was asked to end.
   template <class Value, class... Rest>
   FigureTable& add(std::string_view name, const Value& value, const Rest&... rest) {
     std::vector<Cell> cells;
@@ -123,7 +128,8 @@ struct FigureMaker {
   std::string script = {};
 };
 
-/// Throws std::runtime_error naming the figure if a solve did not reach its end.
+/// Throws Failure naming the figure if a solve did not reach its end, or Stopped if that is because the
+/// process was asked to end.
 void require_usable(const Outcome& outcome, std::string_view figure);
 
 }  // namespace popgrad

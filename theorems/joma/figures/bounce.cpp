@@ -3,14 +3,12 @@
 // nats.
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
 
-#include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/ensemble.hpp"
@@ -123,10 +121,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   const std::vector<Setup> all = setups();
   std::vector<std::vector<Rebound>> found(all.size(), std::vector<Rebound>(laws));
   std::vector<std::vector<Rebound>> finer = found;
-  const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
-#pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
-  for (std::size_t i = 0; i < all.size() * laws; ++i) {
-    if (stop_asked()) continue;
+  request.each(all.size() * laws, [&](std::size_t i) {
     // The widest first, so that no thread ends with one of them.
     const std::size_t s = all.size() - 1 - i / laws;
     const auto law = static_cast<std::uint32_t>(i % laws);
@@ -134,8 +129,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     if (found[s][law].usable && found[s][law].all > clear_rebound) {
       finer[s][law] = rebound(all[s], law, request.seed, refinement);
     }
-  }
-  throw_if_stopped();
+  });
   FigureTable table;
   for (const auto kind : {&Rebound::early, &Rebound::all}) {
     const std::uint64_t of_steps = kind == &Rebound::early ? steps : steps * longer;

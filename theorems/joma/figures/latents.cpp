@@ -3,13 +3,11 @@
 // every layer over time; when scores rise, with attention trained and frozen at uniform.
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <array>
 #include <cmath>
 #include <vector>
 
-#include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/solving/solve.hpp"
@@ -99,17 +97,13 @@ std::vector<Trajectory<double>> trajectories(const FigureRequest& request, Laten
   walking.jobs = 1;
   walking.save_steps = growing_steps(walking.steps, 1.25);
   std::vector<Trajectory<double>> runs(networks);
-  const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
-#pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
-  for (std::uint32_t i = 0; i < networks; ++i) {
-    if (stop_asked()) continue;
+  request.each(networks, [&](std::size_t i) {
     MultilayerInstance<double> own = t.instance;
     own.start = network_start(own.shape, request.seed + i);
     const AnyRung<double> rung = forget_type(MultilayerFlow<double>(own));
     runs[i] = std::move(walk(rung, rung.initial, walking).front());
-  }
-  throw_if_stopped();
-  for (const Trajectory<double>& run : runs) require_usable(run.outcome, request.name);
+    require_usable(runs[i].outcome, request.name);
+  });
   return runs;
 }
 

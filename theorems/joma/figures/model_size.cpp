@@ -3,13 +3,11 @@
 // the rebound of attention entropy; means over starts with intervals.
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/ensemble.hpp"
@@ -60,18 +58,14 @@ Vector<double> measured(const char* phi, int count, std::uint64_t seed) {
 // Mean and half width of the interval of every number.
 std::vector<FigureFile> data(const FigureRequest& request) {
   std::vector<Matrix<double>> found(phis.size() * units.size(), Matrix<double>(starts, numbers));
-  const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
-#pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
-  for (std::size_t i = 0; i < found.size() * starts; ++i) {
-    if (stop_asked()) continue;
+  request.each(found.size() * starts, [&](std::size_t i) {
     // The widest first, so that no thread ends with one of them.
     const std::size_t setup = found.size() - 1 - i / starts;
     const auto start = static_cast<Index>(i % starts);
     found[setup].row(start) = measured(phis[setup % phis.size()], units[setup / phis.size()],
                                        request.seed + static_cast<std::uint64_t>(start))
                                   .transpose();
-  }
-  throw_if_stopped();
+  });
   FigureTable table;
   for (std::size_t f = 0; f < phis.size(); ++f) {
     table.block(phis[f]);

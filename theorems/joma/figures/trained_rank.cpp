@@ -2,12 +2,10 @@
 // networks on the authors' sets, and V of one layer on their token laws.
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <array>
 #include <cmath>
 
-#include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/statistics/statistics.hpp"
@@ -50,7 +48,7 @@ Trajectory<double> descent(const AnyRung<double>& rung, double eta,
   return std::move(walk(rung, rung.initial, request).front());
 }
 
-std::vector<Ranks> of_networks(const FigureRequest& request, int jobs) {
+std::vector<Ranks> of_networks(const FigureRequest& request) {
   Parameters p("joma");
   p.set("layers", "2");
   p.set("d", "8");
@@ -62,9 +60,7 @@ std::vector<Ranks> of_networks(const FigureRequest& request, int jobs) {
   for (const char* what : networks) {
     found.push_back({what, saved, Matrix<double>::Constant(rows, starts, std::nan(""))});
   }
-#pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
-  for (std::uint32_t i = 0; i < starts; ++i) {
-    if (stop_asked()) continue;
+  request.each(starts, [&](std::size_t i) {
     const MultilayerFlow<double> flow(multilayer_instance(p, request.seed + i));
     const Trajectory<double> run = descent(forget_type(flow), network_step, saved);
     for (const NetworkBlock& block : flow.network().blocks()) {
@@ -73,14 +69,14 @@ std::vector<Ranks> of_networks(const FigureRequest& request, int jobs) {
         const Matrix<double> weights = run.states[static_cast<std::size_t>(k)]
                                            .segment(block.offset, block.rows * block.cols)
                                            .reshaped(block.rows, block.cols);
-        found[block.name == "W_1_0" ? 0 : 1].rank(k, i) = stable_rank(weights);
+        found[block.name == "W_1_0" ? 0 : 1].rank(k, static_cast<Index>(i)) = stable_rank(weights);
       }
     }
-  }
+  });
   return found;
 }
 
-Ranks of_one_layer(const FigureRequest& request, int jobs, const char* law) {
+Ranks of_one_layer(const FigureRequest& request, const char* law) {
   Parameters p("joma");
   p.set("law", law);
   p.set("phi", "tanh");
@@ -89,23 +85,21 @@ Ranks of_one_layer(const FigureRequest& request, int jobs, const char* law) {
   p.set("temperature", "0.5");
   const std::vector<std::uint64_t> saved = growing_steps(steps, growth);
   Ranks found{one_layer(law), saved, Matrix<double>(static_cast<Index>(saved.size()), starts)};
-#pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
-  for (std::uint32_t i = 0; i < starts; ++i) {
-    if (stop_asked()) continue;
+  request.each(starts, [&](std::size_t i) {
     const PopulationFlow<double> flow(class_instance<double>(p, request.seed + i));
     const std::vector<double> rank =
         descent(forget_type(flow), step_size, saved).column("stable_rank");
-    found.rank.col(i) = Eigen::Map<const Vector<double>>(rank.data(), std::ssize(rank));
-  }
+    found.rank.col(static_cast<Index>(i)) =
+        Eigen::Map<const Vector<double>>(rank.data(), std::ssize(rank));
+  });
   return found;
 }
 
 // Shares: starts in which the rank falls, and in which it falls and rises again, with what they may
 // be.
 std::vector<FigureFile> data(const FigureRequest& request) {
-  const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
-  std::vector<Ranks> all = of_networks(request, jobs);
-  for (const char* law : laws) all.push_back(of_one_layer(request, jobs, law));
+  std::vector<Ranks> all = of_networks(request);
+  for (const char* law : laws) all.push_back(of_one_layer(request, law));
   FigureTable curves;
   FigureTable shares;
   for (const Ranks& each : all) {

@@ -3,7 +3,6 @@
 // the rebound, by learning rate, and their rank correlation at fixed rate.
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +10,6 @@
 #include <map>
 #include <numeric>
 
-#include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/scalars/random.hpp"
 #include "popgrad/statistics/statistics.hpp"
@@ -148,12 +146,9 @@ Share correlation(const std::vector<Run>& runs, std::size_t layer, double Run::*
 // it.
 std::vector<FigureFile> data(const FigureRequest& request) {
   std::vector<Run> runs(rates.size() * seeds);
-  const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
-#pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (stop_asked()) continue;
+  request.each(runs.size(), [&](std::size_t i) {
     runs[i] = trained(rates[i / seeds], request.seed + i % seeds);
-  }
+  });
   FigureTable table;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Run& run = runs[i];

@@ -3,12 +3,10 @@
 // trends, and the share of distinct tokens above a threshold.
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <array>
 #include <cmath>
 
-#include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/ensemble.hpp"
@@ -85,19 +83,15 @@ using Grid = std::array<std::array<Seeds, ratios>, attention_rates.size()>;
 
 Grid trained_grid(Index queries, const FigureRequest& request) {
   Grid grid;
-  const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
-#pragma omp parallel for collapse(3) num_threads(jobs) schedule(dynamic, 1)
-  for (std::size_t rate = 0; rate < attention_rates.size(); ++rate) {
-    for (Index ratio = 1; ratio <= ratios; ++ratio) {
-      for (std::uint64_t seed = 0; seed <= seeds; ++seed) {
-        if (stop_asked()) continue;
-        grid[rate][static_cast<std::size_t>(ratio - 1)][seed] =
-            trained(queries, attention_rates[rate], ratio, seed == 0 ? 0 : 128,
-                    1000 * request.seed + (seed == 0 ? 1 : seed));
-      }
-    }
-  }
-  throw_if_stopped();
+  constexpr std::size_t runs = seeds + 1;
+  request.each(attention_rates.size() * ratios * runs, [&](std::size_t i) {
+    const std::size_t rate = i / (ratios * runs);
+    const std::size_t ratio = i / runs % ratios;
+    const std::size_t seed = i % runs;
+    grid[rate][ratio][seed] =
+        trained(queries, attention_rates[rate], static_cast<Index>(ratio) + 1, seed == 0 ? 0 : 128,
+                1000 * request.seed + (seed == 0 ? 1 : seed));
+  });
   return grid;
 }
 

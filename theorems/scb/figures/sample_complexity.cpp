@@ -2,8 +2,6 @@
 // reaches 0.4, median of 9 runs, the best over batch, step size and rate of attention, for linear
 // and softmax attention against T. N = 3, Q = 1.
 
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -57,48 +55,70 @@ double samples_of_run(const SequenceSgd<double>& rung, double step, Index batch,
   return std::numeric_limits<double>::infinity();
 }
 
-// `begun`: searches before this one.
-Best best_over_grid(Index context, bool softmax, double begun, const FigureRequest& request) {
+struct Setting {
+  double rate = 0;  // eta_A is T to this power
+  double step = 0;
+  Index batch = 1;
+};
+
+std::vector<Setting> settings(bool softmax) {
+  std::vector<Setting> all;
+  for (const double rate : softmax ? std::vector<double>{0.5, 1, 1.5} : std::vector<double>{0}) {
+    for (const double step : step_sizes) {
+      for (Index batch = 1; batch <= 256; batch *= 4) all.push_back({rate, step, batch});
+    }
+  }
+  return all;
+}
+
+// In ascending order, of runs that are given up after `most` sequences.
+std::vector<double> samples_of_runs(const Training<double>& training, const Setting& setting,
+                                    double most, const FigureRequest& request) {
+  std::vector<double> used(runs);
+  request.each(runs, [&](std::size_t run) {
+    const SequenceSgd<double> own(training);  // its scratch space is of one thread
+    used[run] = samples_of_run(own, setting.step, setting.batch, most, request.seed,
+                               static_cast<std::uint32_t>(run));
+  });
+  std::sort(used.begin(), used.end());
+  return used;
+}
+
+// `likely`: the best setting of another context, tried first, as no search goes on beyond the least median;
+// set to the best of this one. `begun`: searches before this one.
+Best best_over_grid(Index context, bool softmax, Setting& likely, double begun,
+                    const FigureRequest& request) {
   Parameters at_context = request.parameters;
   at_context.set("T", std::to_string(context));
   Training<double> training = scb::training<double>(at_context, request.seed);
   training.softmax = softmax;
-  Best best;
-  const auto positions = static_cast<double>(context);
-  const std::vector<double> rates =
-      softmax ? std::vector<double>{0.5, 1, 1.5} : std::vector<double>{0};
-  double part = 0;
-  for (const double rate : rates) {
-    training.attention_rate = std::pow(positions, rate);
-    const SequenceSgd<double> rung(training);
-    for (const double step : step_sizes) {
-      request.done((begun + part) / searches);
-      part += 1 / static_cast<double>(rates.size() * step_sizes.size());
-      for (Index batch = 1; batch <= 256; batch *= 4) {
-        const double most = std::min(3 * best.median, 3e6);
-        std::vector<double> used(runs);
-        const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
-#pragma omp parallel num_threads(jobs)
-        {
-          SequenceSgd<double> own = rung;
-#pragma omp for schedule(dynamic, 1)
-          for (std::uint32_t run = 0; run < runs; ++run) {
-            used[run] = samples_of_run(own, step, batch, most, request.seed, run);
-          }
-        }
-        std::sort(used.begin(), used.end());
-        if (used[runs / 2] < best.median) {
-          best = {used[runs / 2],
-                  used[runs / 4],
-                  used[3 * runs / 4],
-                  most,
-                  static_cast<double>(batch),
-                  step,
-                  training.attention_rate};
-        }
-      }
+  const auto with = [&](const Setting& setting) {
+    training.attention_rate = std::pow(static_cast<double>(context), setting.rate);
+    return training;
+  };
+  std::vector<Setting> tried = settings(softmax);
+  if (likely.step > 0) tried.insert(tried.begin(), likely);
+  double median = std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < tried.size(); ++k) {
+    const double most = std::min(median, 3e6);
+    const double found = samples_of_runs(with(tried[k]), tried[k], most, request)[runs / 2];
+    if (found < median) {
+      median = found;
+      likely = tried[k];
     }
+    request.done((begun + static_cast<double>(k + 1) / static_cast<double>(tried.size())) /
+                 searches);
   }
+  Best best;
+  if (!std::isfinite(median)) return best;
+  best.cut = 3 * median;
+  const auto used = samples_of_runs(with(likely), likely, best.cut, request);
+  best.median = used[runs / 2];
+  best.low = used[runs / 4];
+  best.high = used[3 * runs / 4];
+  best.batch = static_cast<double>(likely.batch);
+  best.step = likely.step;
+  best.rate = with(likely).attention_rate;
   return best;
 }
 
@@ -107,8 +127,9 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   double begun = 0;
   for (const bool softmax : {false, true}) {
     table.block(softmax ? of_softmax : of_linear);
+    Setting likely;
     for (const Index context : contexts) {
-      const Best best = best_over_grid(context, softmax, begun++, request);
+      const Best best = best_over_grid(context, softmax, likely, begun++, request);
       if (!std::isfinite(best.median)) continue;
       // Where more than a quarter of the runs were cut, the upper quartile is where they were.
       table.add("T", context, "samples", best.median, "low", best.low, "high",

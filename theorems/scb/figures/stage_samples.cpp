@@ -14,6 +14,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <vector>
 
 #include "popgrad/base/error.hpp"
 #include "popgrad/evidence/figure.hpp"
@@ -225,28 +227,37 @@ class Sweep {
 std::vector<FigureFile> data(const FigureRequest& request) {
   FigureTable table;
   FigureTable fits;
-  Sweep of_context(sizes[0], request, table, fits);
+  struct Point {
+    double x;
+    Place place;
+  };
+  std::array<std::vector<Point>, sizes.size()> sweeps;
   for (const double context : {100.0, 1e3, 1e4, 1e5, 1.2e6, 1e7, 1e8}) {
-    of_context.add(context, {.context = context});
+    sweeps[0].push_back({context, {.context = context}});
   }
-  of_context.end();
-  Sweep of_tokens(sizes[1], request, table, fits);
-  for (const Index tokens : {3, 6, 12, 24}) {
-    for (const std::uint64_t instance : {0U, 1U, 2U}) {
-      of_tokens.add(static_cast<double>(tokens), {.tokens = tokens, .instance = instance});
+  for (const std::uint64_t instance : {0U, 1U, 2U}) {
+    for (const Index tokens : {3, 6, 12, 24}) {
+      sweeps[1].push_back({static_cast<double>(tokens), {.tokens = tokens, .instance = instance}});
+    }
+    for (const Index support : {2, 3, 4, 6}) {
+      sweeps[2].push_back(
+          {static_cast<double>(support), {.support = support, .instance = instance}});
     }
   }
-  of_tokens.end();
-  Sweep of_support(sizes[2], request, table, fits);
-  for (const Index support : {2, 3, 4, 6}) {
-    for (const std::uint64_t instance : {0U, 1U, 2U}) {
-      of_support.add(static_cast<double>(support), {.support = support, .instance = instance});
+  for (const double goal : {0.2, 0.14, 0.1, 0.07, 0.05})
+    sweeps[3].push_back({goal, {.goal = goal}});
+  const double points = std::accumulate(
+      sweeps.begin(), sweeps.end(), 0.0,
+      [](double sum, const auto& sweep) { return sum + static_cast<double>(sweep.size()); });
+  double done = 0;
+  for (std::size_t i = 0; i < sweeps.size(); ++i) {
+    Sweep sweep(sizes[i], request, table, fits);
+    for (const Point& point : sweeps[i]) {
+      sweep.add(point.x, point.place);
+      request.done(++done / points);
     }
+    sweep.end();
   }
-  of_support.end();
-  Sweep of_goal(sizes[3], request, table, fits);
-  for (const double goal : {0.2, 0.14, 0.1, 0.07, 0.05}) of_goal.add(goal, {.goal = goal});
-  of_goal.end();
   return {table.file(request), fits.file(request, "fits")};
 }
 

@@ -5,13 +5,10 @@
 
 #include "theorems/topic/figures/attention_spread.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/solving/solve.hpp"
@@ -73,14 +70,13 @@ End end_of_stage(const Case& one, const TopicLaw<double>& law, double size, std:
   training.seed = seed;
   const Trajectory<double> run =
       run_of(one, forget_type(PopulationFlow(training)), 1 / attention_rate(law, law.vocabulary()));
-  if (!stop_asked()) require_usable(run.outcome, figure);  // no exception may leave the team
+  require_usable(run.outcome, figure);
   return {attention_spread(law, effective(Layout(training), run.last_state).logits),
           run.rows.back().front()};
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   const auto law = topic_law<double>(request.parameters);
-  const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
   const BlockValue<double> block = minimum_norm_value(law);
   const std::array<Case, 3> cases{{{block}, {block, true}, {diagonal_value(law), true}}};
   FigureTable table;
@@ -88,12 +84,9 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     table.block(labels[k]);
     for (const double size : {0.01, 0.03, 0.1, 0.3, 1.0}) {
       std::vector<End> ends(starts);
-#pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
-      for (int i = 0; i < starts; ++i) {
-        if (stop_asked()) continue;
-        ends[static_cast<std::size_t>(i)] = end_of_stage(
-            cases[k], law, size, request.seed + static_cast<std::uint64_t>(i), request.name);
-      }
+      request.each(starts, [&](std::size_t i) {
+        ends[i] = end_of_stage(cases[k], law, size, request.seed + i, request.name);
+      });
       const auto share = [&](const std::function<bool(const End&)>& holds) {
         const auto count = static_cast<double>(std::count_if(ends.begin(), ends.end(), holds));
         return wilson_interval(count, starts, 0.05);

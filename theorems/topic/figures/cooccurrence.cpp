@@ -5,15 +5,12 @@
 // intervals.
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <exception>
 #include <vector>
 
-#include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/statistics/statistics.hpp"
@@ -152,20 +149,10 @@ std::string half_width(std::size_t number) {
 // The last column is the share of one topic among pairs most often together.
 std::vector<FigureFile> data(const FigureRequest& request) {
   const auto law = topic_law<double>(request.parameters);
-  const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
   std::vector<Contrast> found(exponents.size() * seeds);
-  std::exception_ptr failed;
-#pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    if (stop_asked()) continue;
-    try {
-      found[i] = contrast(law, exponents[i / seeds], request.seed + i % seeds);
-    } catch (...) {
-#pragma omp critical(popgrad_cooccurrence)
-      failed = std::current_exception();
-    }
-  }
-  if (failed) std::rethrow_exception(failed);
+  request.each(found.size(), [&](std::size_t i) {
+    found[i] = contrast(law, exponents[i / seeds], request.seed + i % seeds);
+  });
   FigureTable table;
   for (std::size_t x = 0; x < exponents.size(); ++x) {
     std::vector<Cell> row{{"exponent", exponents[x]}};

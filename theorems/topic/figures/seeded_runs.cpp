@@ -1,10 +1,5 @@
 #include "theorems/topic/figures/seeded_runs.hpp"
 
-#include <omp.h>
-
-#include <exception>
-
-#include "popgrad/base/stop.hpp"
 #include "popgrad/rungs/rung.hpp"
 
 namespace popgrad::topic::figures {
@@ -12,28 +7,17 @@ namespace popgrad::topic::figures {
 std::vector<Trajectory<double>> seeded_runs(
     const std::function<AnyRung<double>(std::uint64_t seed)>& made, const WalkRequest& walk_request,
     std::uint32_t seeds, const FigureRequest& request) {
-  const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
   std::vector<Trajectory<double>> runs(seeds);
-  std::exception_ptr failed;
-#pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
-  for (std::uint32_t i = 0; i < seeds; ++i) {
-    if (stop_asked()) continue;
-    try {
-      WalkRequest own = walk_request;
-      own.seed = request.seed;
-      own.first_run = i;
-      own.runs = 1;
-      own.jobs = 1;
-      const AnyRung<double> rung = made(request.seed + i);
-      runs[i] = walk(rung, rung.initial, own).front();
-      require_usable(runs[i].outcome, request.name);
-    } catch (...) {
-#pragma omp critical(popgrad_seeded_runs)
-      failed = std::current_exception();
-    }
-  }
-  throw_if_stopped();
-  if (failed) std::rethrow_exception(failed);
+  request.each(seeds, [&](std::size_t i) {
+    WalkRequest own = walk_request;
+    own.seed = request.seed;
+    own.first_run = static_cast<std::uint32_t>(i);
+    own.runs = 1;
+    own.jobs = 1;
+    const AnyRung<double> rung = made(request.seed + i);
+    runs[i] = walk(rung, rung.initial, own).front();
+    require_usable(runs[i].outcome, request.name);
+  });
   return runs;
 }
 

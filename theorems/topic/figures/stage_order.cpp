@@ -3,8 +3,6 @@
 // norm of stage 1; above 1 the stages follow each other. Descent on the expected squared loss;
 // T = 4, tau = 2, v = 3, 5 seeds.
 
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -101,7 +99,6 @@ constexpr std::array<std::pair<Rule, const char*>, 3> rules{
     {{Rule::plain, "plain descent"}, {Rule::momentum, "momentum"}, {Rule::adam, "Adam"}}};
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
   const auto law = topic_law<double>(request.parameters);
   FigureTable table;
   for (const auto& one : rules) {
@@ -117,15 +114,15 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       request.done((static_cast<double>(&one - rules.data()) +
                     static_cast<double>(begin) / static_cast<double>(orders.size())) /
                    rules.size());
-#pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
-      for (std::size_t i = begin; i < begin + at_once; ++i) {
+      request.each(at_once, [&](std::size_t part) {
+        const std::size_t i = begin + part;
         Training training;
         training.law = law;
         training.key_width = law.vocabulary();
         training.scale = sizes[i / seeds % sizes.size()];
         training.seed = request.seed + i % seeds;
         orders[i] = order_of_stages(training, rule, ratio_of(i / seeds));
-      }
+      });
     }
     for (std::size_t cell = 0; cell < cells; ++cell) {
       const auto begin = orders.begin() + static_cast<std::ptrdiff_t>(cell * seeds);
