@@ -246,6 +246,17 @@ Json statement_json(const Statement& s) {
           {"needs_data", s.needs_data}};
 }
 
+// What the control or rival that is the false version says; empty: none is named.
+std::string false_version_text(const Statement& s) {
+  for (const Control& control : s.controls) {
+    if (control.name == s.false_version) return std::string(control.what_is_wrong);
+  }
+  for (const Rival& rival : s.rivals) {
+    if (rival.name == s.false_version) return std::string(rival.what);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string name_of(RungKind kind) {
@@ -435,16 +446,6 @@ std::string indented(std::string_view text, std::string_view indent) {
 
 std::string no_rival_text(const Statement& statement) {
   return statement.no_rival.empty() ? "no rival named" : "no rival: " + statement.no_rival;
-}
-
-std::string false_version_text(const Statement& s) {
-  for (const Control& control : s.controls) {
-    if (control.name == s.false_version) return std::string(control.what_is_wrong);
-  }
-  for (const Rival& rival : s.rivals) {
-    if (rival.name == s.false_version) return std::string(rival.what);
-  }
-  return {};
 }
 
 std::string statement_text(const Statement& s) {

@@ -29,8 +29,6 @@ std::string indented(std::string_view text, std::string_view indent);
 std::string statement_text(const Statement& statement);
 /// "no rival named", or why the statement has none.
 std::string no_rival_text(const Statement& statement);
-/// What the control or rival that is the false version says; empty: none is named.
-std::string false_version_text(const Statement& statement);
 
 /// flow, descent, random, closed-form or moments.
 std::string name_of(RungKind kind);

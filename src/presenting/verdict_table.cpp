@@ -293,10 +293,9 @@ std::string survey_table(const Verification& v) {
 
 std::string survey_markdown(const Verification& v) {
   std::string text =
-      "| statement | claim | judged on | clauses | false version | power | strongest rival | power "
-      "| instances | "
-      "holds | violated | undecided | outside | least power |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+      "| statement | claim | clauses | instances | holds | violated | undecided | outside | false "
+      "version | strongest rival | weakest control |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|\n";
   const auto add_row = [&](const std::vector<std::string>& cells) {
     for (std::string cell : cells) {
       for (std::size_t bar = cell.find('|'); bar != std::string::npos;
@@ -311,22 +310,22 @@ std::string survey_markdown(const Verification& v) {
     const Statement& s = *v.findings[i].statement;
     const Survey& found = v.surveys[i];
     const auto power = [&](std::string_view name) {
-      return name.empty() || found.applicable() == 0 ? ""
-                                                     : fmt::format("{:.2f}", found.power(name));
+      if (name.empty()) return std::string("none");
+      if (found.applicable() == 0) return fmt::format("`{}`", name);
+      return fmt::format("{:.2f} `{}`", found.power(name), name);
     };
     const auto unchecked = std::ranges::count(s.clauses, false, &Clause::checked);
     const Rival* rival = weakest(s.rivals, found);
     const Control* control = weakest(s.controls, found);
-    add_row(
-        {fmt::format("`{}`", s.id), s.claim, s.about,
-         unchecked == 0 ? fmt::format("{}", s.clauses.size())
-                        : fmt::format("{}, {} not", std::ssize(s.clauses) - unchecked, unchecked),
-         false_version_text(s), power(s.false_version),
-         rival == nullptr ? no_rival_text(s) : std::string(rival->what),
-         power(rival == nullptr ? "" : rival->name), fmt::format("{}", found.instances),
-         fmt::format("{}", found.holds), fmt::format("{}", found.violated),
-         fmt::format("{}", found.inconclusive), fmt::format("{}", found.not_applicable),
-         control == nullptr ? "" : fmt::format("{} `{}`", power(control->name), control->name)});
+    add_row({fmt::format("`{}`", s.id), s.claim,
+             unchecked == 0
+                 ? fmt::format("{}", s.clauses.size())
+                 : fmt::format("{}, {} not", std::ssize(s.clauses) - unchecked, unchecked),
+             fmt::format("{}", found.instances), fmt::format("{}", found.holds),
+             fmt::format("{}", found.violated), fmt::format("{}", found.inconclusive),
+             fmt::format("{}", found.not_applicable), power(s.false_version),
+             power(rival == nullptr ? "" : rival->name),
+             power(control == nullptr ? "" : control->name)});
   }
   return text;
 }

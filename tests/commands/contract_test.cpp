@@ -89,10 +89,10 @@ TEST_CASE("cli: a table for a README has a row a statement, with shares and powe
       run_popgrad("verify joma.invariant-exp joma.entropy-bounce --seeds 2 -q --markdown -");
   CHECK(table.status == 0);
   CHECK_THAT(table.out,
-             Catch::StartsWith("| statement | claim | judged on | clauses | ") &&
+             Catch::StartsWith("| statement | claim | clauses | instances | ") &&
                  Catch::Contains("\n| `joma.invariant-exp` | exp attention: `z - ") &&
                  Catch::Contains("\n| `joma.entropy-bounce` | nonlinear `phi`: entropy ") &&
-                 Catch::Contains(" | 2 | 2 | 0 | 0 | 0 | 1.00 `"));
+                 Catch::Contains(" | 2 | 2 | 0 | 0 | 0 | 1.00 `back-to-even` | 1.00 `"));
   CHECK(run_popgrad("verify joma.invariant-exp -q --markdown -").status == 2);
 }
 
