@@ -216,7 +216,7 @@ Value value_from(const Json& json) {
 }
 
 Json parse_json_keeping_digits(std::string_view text, std::string_view file_name,
-                               LinesOfKeys* lines) {
+                               LinesOfKeys* lines, std::size_t first_line) {
   DigitKeeper keeper(text);
   keeper.lines = lines;
   // The parser takes a NUL byte for the end.
@@ -231,7 +231,7 @@ Json parse_json_keeping_digits(std::string_view text, std::string_view file_name
   }
   const auto [line, column] = line_and_column(text, keeper.read);
   throw InputError(fmt::format("{}: line {}, column {}: {}; give a complete JSON object", file_name,
-                               line, column, keeper.failure));
+                               line - 1 + first_line, column, keeper.failure));
 }
 
 }  // namespace popgrad

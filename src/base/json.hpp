@@ -21,8 +21,9 @@ Value value_from(const Json& json);
 using LinesOfKeys = std::map<std::string, std::size_t>;
 
 /// Parses JSON keeping each number's own text (as a string value). Throws InputError with line and
-/// column, for a truncated file, a duplicate key, or NaN. `lines`, if given, gets those of the outermost object.
+/// column, for a truncated file, a duplicate key, or NaN. `lines`, if given, gets those of the outermost object;
+/// `first_line`: where the text begins in its file.
 Json parse_json_keeping_digits(std::string_view text, std::string_view file_name,
-                               LinesOfKeys* lines = nullptr);
+                               LinesOfKeys* lines = nullptr, std::size_t first_line = 1);
 
 }  // namespace popgrad

@@ -120,7 +120,7 @@ TEST_CASE("tables take the memory of their text and of the columns that are aske
 
   // A packed file says how much it holds.
   std::string packed("\x1F\x8B", 2);
-  packed += std::string(16, '\0') + std::string("\0\0\0\xE0", 4);
+  packed += std::string(4'000'000, '\0') + std::string("\0\0\0\xE0", 4);
   const command_line::Answer refused = command_line::run_popgrad(
       "compare joma sgd --memory 1GB --clock 1 --with " + folder.file("large.csv.gz", packed));
   CHECK(refused.status == 2);
