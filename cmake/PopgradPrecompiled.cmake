@@ -52,10 +52,12 @@ function(popgrad_optimised target)
   target_precompile_headers(${target} REUSE_FROM popgrad_computing)
 endfunction()
 
-# popgrad_prefers_library(PROGRAM): what the headers of the library define is in many objects; the linker takes
-# the first. The library's own is the optimised one.
+# popgrad_prefers_library(PROGRAM LIBRARY ...): what headers define is in many objects; the linker takes the first. That of
+# the first of these libraries is the optimised one; an installed library says so itself (popgradConfig.cmake.in).
 function(popgrad_prefers_library program)
-  target_link_options(${program} PRIVATE
-    -Wl,--whole-archive $<TARGET_FILE:popgrad> $<TARGET_FILE:popgrad_theorems> $<TARGET_FILE:popgrad_tool>
-    -Wl,--no-whole-archive)
+  set(archives)
+  foreach(library ${ARGN})
+    list(APPEND archives $<TARGET_FILE:${library}>)
+  endforeach()
+  target_link_options(${program} PRIVATE -Wl,--whole-archive ${archives} -Wl,--no-whole-archive)
 endfunction()

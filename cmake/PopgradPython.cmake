@@ -39,6 +39,7 @@ set_target_properties(popgrad_python PROPERTIES
 target_compile_definitions(popgrad_python PRIVATE POPGRAD_VERSION="${PROJECT_VERSION}")
 target_compile_options(popgrad_python PRIVATE ${popgrad_cold})
 target_link_libraries(popgrad_python PRIVATE popgrad_tool popgrad_warnings)
+popgrad_prefers_library(popgrad_python popgrad popgrad_theorems popgrad_tool)
 # Symbols of the static libraries stay inside: another module may bring other versions of them.
 target_link_options(popgrad_python PRIVATE -Wl,--exclude-libs,ALL)
 
