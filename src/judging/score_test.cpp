@@ -32,7 +32,7 @@ Matrix<double> about_mean(const Matrix<double>& runs) {
 }
 
 // Standard error of the predicted skewness of a run. Linear runs know that of observables which are curved
-// and of squares, not that of single draws: tests/recorded/README.md.
+// and of squares, not that of single draws, for which this much is allowed.
 constexpr double skewness_left_out = 0.3;
 
 // Of a shorter tail: to it the expansion below is within 3 % for squares of normal numbers, from whose

@@ -129,8 +129,9 @@ std::string declared_text(const Statement& s) {
   const auto out = std::back_inserter(text);
   std::string kinds;
   for (const EvidenceKind kind : s.reaches) kinds += (kinds.empty() ? "" : ", ") + name_of(kind);
-  fmt::format_to(out, "  {:<28} {}\n  {:<28} {}; {}; controls: {}{}\n", s.id, s.claim, "", s.paper,
-                 kinds, s.controls.size(), s.needs_data ? "; needs --data FILE" : "");
+  fmt::format_to(out, "  {:<28} {}\n  {:<28} {}; {}; {}; controls: {}{}\n", s.id, s.claim, "",
+                 s.paper, s.status, kinds, s.controls.size(),
+                 s.needs_data ? "; needs --data FILE" : "");
   for (const Hypothesis& h : s.hypotheses) {
     fmt::format_to(out, "  {:<28} hypothesis: {} ({})\n", "", h.text, name_of(h.basis));
   }

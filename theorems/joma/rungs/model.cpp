@@ -225,7 +225,7 @@ std::vector<Rung> reduced_rungs() {
            .reads = reads,
            .observables = ReducedFlow<double>::observables(),
            .why_no_symbols =
-               "has no right-hand side; theorems/joma/README.md has its formulas, take "
+               "has no right-hand side; theorems/joma/rungs/closed_form.hpp has its formulas, take "
                "reduced instead"}
           .made_by([]<class T>(const Parameters& p, std::uint64_t seed) {
             return closed_form_rung<T>(instance_without_logits<T>("closed-form", p, seed));

@@ -144,17 +144,17 @@ Picture picture() {
   const auto line = [](const char* name) {
     return plot::line_with_error_bars("T", "samples", "low", "high").of(name).titled(name);
   };
-  return {
-      .height = 2.7,
-      .panels = {{.x = {.label = "context length T",
-                        .range = "8:400",
-                        .logarithmic = true,
-                        .tics = "(10, 20, 40, 80, 160, 320)"},
-                  .y = {.label = "sequences until α_A = 0.4", .logarithmic = true},
-                  .key = "top left",
-                  .curves = {line(of_linear).colour(1).mark(7, 0.5),
-                             line(of_softmax).colour(2).mark(5, 0.5),
-                             plot::formula("20*x").colour(7).dashed().wide(0.6).titled("∝ T")}}}};
+  return {.height = 2.7,
+          .panels = {
+              {.x = {.label = "context length T",
+                     .range = "8:400",
+                     .logarithmic = true,
+                     .tics = "(10, 20, 40, 80, 160, 320)"},
+               .y = {.label = "sequences until α_A = 0.4", .range = "50:1e4", .logarithmic = true},
+               .key = "top left",
+               .curves = {line(of_linear).colour(1).mark(7, 0.5),
+                          line(of_softmax).colour(2).mark(5, 0.5),
+                          plot::formula("20*x").colour(7).dashed().wide(0.6).titled("∝ T")}}}};
 }
 
 }  // namespace
