@@ -275,7 +275,7 @@ Picture picture() {
     panel.x = axes[i];
     panel.x.logarithmic = true;
     panel.y = {.label = i % 2 == 0 ? "sequences" : "",
-               .range = "1e3:1e11",
+               .range = "1e3:1e10",
                .logarithmic = true,
                .tics = "100",
                .format = "10^{%T}"};
