@@ -59,6 +59,7 @@ struct Setting {
   double rate = 0;  // eta_A is T to this power
   double step = 0;
   Index batch = 1;
+  bool operator==(const Setting&) const = default;
 };
 
 std::vector<Setting> settings(bool softmax) {
@@ -97,7 +98,8 @@ Best best_over_grid(Index context, bool softmax, Setting& likely, double begun,
     return training;
   };
   std::vector<Setting> tried = settings(softmax);
-  if (likely.step > 0) tried.insert(tried.begin(), likely);
+  const auto first = std::find(tried.begin(), tried.end(), likely);
+  if (first != tried.end()) std::rotate(tried.begin(), first, first + 1);
   double median = std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < tried.size(); ++k) {
     const double most = std::min(median, 3e6);

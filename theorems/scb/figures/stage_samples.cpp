@@ -8,8 +8,6 @@
 // Usual sizes N = 3, Q = 2, T = 10^4, eps = 0.1; three instances where N or Q
 // varies.
 
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -114,8 +112,9 @@ std::vector<Vector<double>> ends_of_first_stage(const LumpedThreePart& rung, Ind
   return ends;
 }
 
-bool recovers(const LumpedThreePart& rung, Vector<double> x, Index batch, double goal,
-              std::uint64_t seed, std::uint32_t run) {
+// `rung`: a copy, as its scratch space is of one thread.
+bool recovers(LumpedThreePart rung, Vector<double> x, Index batch, double goal, std::uint64_t seed,
+              std::uint32_t run) {
   try {
     for (std::uint64_t i = 0; part_of(x) != Part::normalised; ++i) {
       Stream stream(seed, run, i);
@@ -138,16 +137,15 @@ Needed second_stage(const Training<double>& training, const Needed& first, doubl
   Needed needed;
   needed.steps = static_cast<double>(schedule.l1_steps);
   if (ends.empty()) return needed;
-  const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
   const CountSuccesses count = [&](double size, std::uint32_t first_run, std::uint32_t runs) {
     const Index batch = std::max<Index>(1, std::llround(size));
-    std::uint32_t successes = 0;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(jobs) reduction(+ : successes)
-    for (std::uint32_t run = first_run; run < first_run + runs; ++run) {
-      successes +=
-          recovers(rung, ends[run % ends.size()], batch, place.goal, request.seed, run) ? 1U : 0U;
-    }
-    return successes;
+    std::vector<char> successful(runs);
+    request.each(runs, [&](std::size_t i) {
+      const std::uint32_t run = first_run + static_cast<std::uint32_t>(i);
+      successful[i] =
+          recovers(rung, ends[run % ends.size()], batch, place.goal, request.seed, run) ? 1 : 0;
+    });
+    return static_cast<std::uint32_t>(std::count(successful.begin(), successful.end(), 1));
   };
   needed.batch = find_crossing(count, crossing_from(guess, 1.6, 30));
   return needed;
