@@ -117,7 +117,7 @@ TEST_CASE("a search ends within its time, and what was cut short is no trial", "
   const auto begin = std::chrono::steady_clock::now();
   const SearchResult found = falsify(s, request);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  CHECK(took.count() < 2);
+  CHECK(took.count() < 20);
   CHECK(found.cut_short);
   REQUIRE(!found.trials.empty());
   CHECK(found.trials.front().verdict == Verdict::holds);
