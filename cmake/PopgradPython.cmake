@@ -2,8 +2,8 @@
 #
 # build/python is a folder for PYTHONPATH: the package's Python sources by links, and the compiled part
 # beside them.
-if(POPGRAD_SANITIZE OR POPGRAD_FUZZ)
-  message(FATAL_ERROR "POPGRAD_PYTHON goes with neither POPGRAD_SANITIZE nor POPGRAD_FUZZ: an "
+if(POPGRAD_SANITIZE)
+  message(FATAL_ERROR "POPGRAD_PYTHON does not go with POPGRAD_SANITIZE: an "
                       "interpreter that is not instrumented would load the module")
 endif()
 # Debian's own Python: it has the packages; another that comes first in PATH often has not. One that pip

@@ -1,11 +1,10 @@
 # The theories: every folder of theorems with a theory.cpp, in alphabetical order. Their statements and figures are the
 # sources of `checks` and `figures` that define one. The contents.cmake of a theory lists, as names of sources without
-# folder and suffix, the `statements` and `figures` that come first, in that order; its `loops` (compiled for speed), its
-# `readers` (of files, for the fuzzers) and those of its checks that compute for long by themselves (`optimised`).
+# folder and suffix, the `statements` and `figures` that come first, in that order; its `loops` (compiled for speed) and
+# those of its checks that compute for long by themselves (`optimised`).
 file(GLOB theory_files CONFIGURE_DEPENDS theorems/*/theory.cpp)
 set(generated ${CMAKE_BINARY_DIR}/generated)
 set(theory_loops)
-set(theory_readers)
 set(theory_optimised)
 set(theories_declared "")
 set(theories_listed "")
@@ -44,14 +43,10 @@ foreach(file ${theory_files})
   set(statements)
   set(figures)
   set(loops)
-  set(readers)
   set(optimised)
   include(${folder}/contents.cmake OPTIONAL)
   foreach(name ${loops})
     list(APPEND theory_loops ${folder}/rungs/${name}.cpp)
-  endforeach()
-  foreach(name ${readers})
-    list(APPEND theory_readers ${folder}/rungs/${name}.cpp)
   endforeach()
   foreach(name ${optimised})
     list(APPEND theory_optimised ${folder}/checks/${name}.cpp)

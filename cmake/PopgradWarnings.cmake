@@ -25,4 +25,6 @@ if(POPGRAD_SANITIZE)
     -fsanitize-ignorelist=${CMAKE_CURRENT_LIST_DIR}/sanitize-ignore.txt -fno-sanitize-recover=undefined
     -fno-omit-frame-pointer -UNDEBUG -g1 -fsanitize-address-outline-instrumentation)
   add_link_options(-fsanitize=address,undefined)
+  # What libFuzzer is guided by. Its own option is refused with the precompiled header of sources that are not counted.
+  set(popgrad_counted -fsanitize-coverage=inline-8bit-counters,indirect-calls,trace-cmp,pc-table)
 endif()

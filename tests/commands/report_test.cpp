@@ -131,7 +131,8 @@ TEST_CASE("report: one page that needs nothing beside it", "[cli]") {
   CHECK_THAT(content(again), Catch::Contains("1 equations, 1 errata, 1 figures, 1 statements: "));
 }
 
-TEST_CASE("report: holds what was asked for, and keeps nothing with --no-cache", "[cli]") {
+TEST_CASE("report: holds what was asked for, and keeps nothing with --no-cache",
+          "[cli][unsanitized]") {
   const Folder folder;
   const std::string page = folder.file("report.html");
   REQUIRE(report(folder, "'scb.hyper*' --figures none --no-cache -q -o " + page).status == 0);

@@ -114,7 +114,7 @@ TEST_CASE("roundings are those of the scalar, and in digits one to the double th
 }
 
 TEST_CASE("statements are confirmed in 40 digits, which double is off by no more than its errors",
-          "[confirmation][slow]") {
+          "[confirmation][slow][unsanitized]") {
   // At small instances and early ends, where digits take seconds.
   const std::map<std::string, std::map<std::string, double, std::less<>>> points{
       {"scan-snap.gradient", {}},

@@ -203,7 +203,8 @@ TEST_CASE("covariances of polynomials drawn at random against product rules",
 }
 
 // Over a square of which the normal law has all but 1e-23, by 8 panels of 20 nodes an axis.
-TEST_CASE("covariances of gradients of units against quadrature", "[expectations][covariance]") {
+TEST_CASE("covariances of gradients of units against quadrature",
+          "[expectations][covariance][unsanitized]") {
   using Rule = boost::math::quadrature::gauss<double, 20>;
   constexpr double far = 10;
   constexpr int panels = 8;

@@ -71,7 +71,8 @@ Trajectory<double> predicted(const Prediction& prediction, double eta, std::uint
 
 }  // namespace
 
-TEST_CASE("adjoint moments: exact for a linear direction and noise that stays", "[moments]") {
+TEST_CASE("adjoint moments: exact for a linear direction and noise that stays",
+          "[moments][unsanitized]") {
   const AnyRung<double> sgd = wells(6, 0, 0.4);
   const Prediction full = predict_in_blocks([&] { return FollowedSteps{sgd}; }, 1);
   const Prediction adjoint = predict_by_adjoints(sgd, "toy");

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <unistd.h>
-#include <Eigen/Eigenvalues>
 
 #include <cstdint>
 #include <cstdio>
@@ -25,18 +24,10 @@
 #include "io/table.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/rungs/parameters.hpp"
-#include "scalars/linear_algebra.hpp"
 #include "tests/event_record.hpp"
 #include "theorems/scan_snap/rungs/corpus.hpp"
 #include "theorems/topic/rungs/training.hpp"
 #include "theory_files/theory_file.hpp"
-
-// Its own unit has every scalar, which takes two minutes to compile.
-template <>
-popgrad::Vector<double> popgrad::symmetric_eigenvalues(const Matrix<double>& symmetric) {
-  return Eigen::SelfAdjointEigenSolver<Matrix<double>>(symmetric, Eigen::EigenvaluesOnly)
-      .eigenvalues();
-}
 
 namespace {
 

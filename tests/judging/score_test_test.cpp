@@ -76,7 +76,7 @@ TEST_CASE("score test: weights are those of a dense inverse", "[score]") {
   CHECK(found.dot(shift) == Approx(1).epsilon(1e-12));
 }
 
-TEST_CASE("score test: the level is kept, and estimates have their error", "[score]") {
+TEST_CASE("score test: the level is kept, and estimates have their error", "[score][unsanitized]") {
   const Vector<double> shift = Vector<double>::LinSpaced(rows, 0.1, 1);
   const Vector<double> weights = RunCorrelation::estimated(walks(2, 64, none)).weights(shift);
   constexpr int trials = 2000;

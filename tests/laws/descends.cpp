@@ -328,7 +328,7 @@ bool loss_is_of_another_training(const Case& made) {
 
 }  // namespace
 
-TEST_CASE("laws: fields are minus the gradient of the reported loss", "[law]") {
+TEST_CASE("laws: fields are minus the gradient of the reported loss", "[law][unsanitized]") {
   std::size_t compared = 0;
   std::size_t falling = 0;
   std::map<std::string, std::size_t> not_clean;

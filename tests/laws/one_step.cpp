@@ -241,7 +241,8 @@ TEST_CASE("laws: one step of joma sgd, over every class, token and label", "[law
   CHECK(noisy >= 4);
 }
 
-TEST_CASE("laws: one step of joma multilayer-sgd, over every sequence and class", "[law]") {
+TEST_CASE("laws: one step of joma multilayer-sgd, over every sequence and class",
+          "[law][unsanitized]") {
   std::size_t compared = 0;
   for (const Case& made : cases()) {
     if (!made.is("joma", "multilayer-sgd")) continue;
@@ -432,7 +433,8 @@ TEST_CASE("laws: one step of scb sgd, over every sequence, query and label", "[l
   CHECK(query_last >= 4);
 }
 
-TEST_CASE("laws: one step of topic sgd, over every document of two tokens and its masks", "[law]") {
+TEST_CASE("laws: one step of topic sgd, over every document of two tokens and its masks",
+          "[law][unsanitized]") {
   // Values of every option, one at a time, on the smallest model.
   const std::vector<Record> options{{},
                                     {{"loss", "cross-entropy"}},

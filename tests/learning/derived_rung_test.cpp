@@ -128,7 +128,8 @@ TEST_CASE("steps of order parameters are derived from those of descent", "[learn
   CHECK((found - overlaps.initial).norm() > 1e-2);
 }
 
-TEST_CASE("steps of order parameters under sgd are the mean over minibatches", "[learning]") {
+TEST_CASE("steps of order parameters under sgd are the mean over minibatches",
+          "[learning][unsanitized]") {
   SampleLoss loss = committee();
   loss.sizes = {{"d", 4}, {"K", 2}, {"M", 1}};
   loss.draws.push_back({"z", "bernoulli(0.7)"});

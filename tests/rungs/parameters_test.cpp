@@ -348,7 +348,8 @@ std::string temporary_folder() {
 
 }  // namespace
 
-TEST_CASE("parameters: each changes the rungs that the table says, and no other", "[parameters]") {
+TEST_CASE("parameters: each changes the rungs that the table says, and no other",
+          "[parameters][unsanitized]") {
   const std::string folder = temporary_folder();
   for (const Theory& theory : theories()) {
     const auto& model = theory.model;

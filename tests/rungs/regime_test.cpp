@@ -157,7 +157,8 @@ TEST_CASE("regime: the uncertainty of a time bounds its error, whatever the spac
   }
 }
 
-TEST_CASE("regime: the times of noisy runs lie within their uncertainties", "[regime]") {
+TEST_CASE("regime: the times of noisy runs lie within their uncertainties",
+          "[regime][unsanitized]") {
   constexpr std::uint32_t runs = 200;
   std::uint32_t seen = 0;
   std::uint32_t within = 0;

@@ -120,7 +120,7 @@ TEST_CASE("time error: events cost a fifth of the evaluations of a flow at most"
   CHECK(cost("topic", "symmetric", 3000) <= 1.2);
 }
 
-TEST_CASE("time error: the same in fifty digits", "[time_error]") {
+TEST_CASE("time error: the same in fifty digits", "[time_error][unsanitized]") {
   const DigitsScope scope(50);
   const Model& model = find_model("joma");
   CHECK(cost_of_events(model.rung_in_digits("reduced", two_tokens(), 1), model.regimes(), Real(100),
@@ -272,7 +272,7 @@ TEST_CASE("time error: where double overflows, rows come from digits", "[time_er
 }
 
 TEST_CASE("time error: uncertainties hold the truth and are seldom a hundred times too wide",
-          "[time_error]") {
+          "[time_error][unsanitized]") {
   std::size_t seen = 0;
   std::size_t wide = 0;
   const auto examine = [&](const std::string& name, const std::string& rung_name, double end) {
@@ -300,7 +300,7 @@ TEST_CASE("time error: uncertainties hold the truth and are seldom a hundred tim
 
 TEST_CASE(
     "time error: entropy minima of drawn instances are where quadrature has them, by every method",
-    "[time_error]") {
+    "[time_error][unsanitized]") {
   struct Drawn {
     std::vector<double> mu;
     double v0, tau, t;
@@ -388,7 +388,7 @@ TEST_CASE("time error: what no second solve shows is known to its step", "[time_
   CHECK(seen > 0);
 }
 
-TEST_CASE("time error: uncertainties in digits hold the truth", "[time_error]") {
+TEST_CASE("time error: uncertainties in digits hold the truth", "[time_error][unsanitized]") {
   const Model& model = find_model("joma");
   for (const std::string& name : {"reduced", "attended"}) {
     for (const unsigned digits : {17U, 24U, 40U}) {

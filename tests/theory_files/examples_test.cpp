@@ -146,7 +146,7 @@ TEST_CASE("examples: statements hold, and all of their controls are refuted",
 }
 
 TEST_CASE("examples: an equation of order parameters that is wrong is refuted with its point",
-          "[theory_files]") {
+          "[theory_files][unsanitized]") {
   // As a public package had it.
   const std::vector<Statement> all =
       statements_of_example("unit",

@@ -286,7 +286,7 @@ TEST_CASE("theory files: a new one runs as it is", "[theory_files][cli]") {
 }
 
 TEST_CASE("theory files: those in the repository run, and type at other sizes",
-          "[theory_files][cli]") {
+          "[theory_files][cli][unsanitized]") {
   std::size_t files = 0;
   for (const auto& entry :
        std::filesystem::directory_iterator(places::sources() + "/theorems/files")) {

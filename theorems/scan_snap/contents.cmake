@@ -47,10 +47,6 @@ set(loops
   kernels
   population_flow)
 
-# The readers (rungs/NAME.cpp) of files, for the fuzzers.
-set(readers
-  corpus)
-
 # The checks (checks/NAME.cpp) that compute for long by themselves.
 set(optimised
   assumption2_classes

@@ -33,10 +33,6 @@ set(loops
   subset_expectation
   training)
 
-# The readers (rungs/NAME.cpp) of files, for the fuzzers.
-set(readers
-  document_reader)
-
 # The checks (checks/NAME.cpp) that compute for long by themselves.
 set(optimised
   document_moments

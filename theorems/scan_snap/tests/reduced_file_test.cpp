@@ -32,7 +32,7 @@ TEST_CASE("scan-snap: a theory file of the reduced flow is the rung", "[scan-sna
 }
 
 TEST_CASE("scan-snap: statements written as data hold as those in C++ do",
-          "[scan-snap][theory_files][cli]") {
+          "[scan-snap][theory_files][cli][unsanitized]") {
   file_against_statements::require_same_verdicts(
       "theorems/scan_snap/tests/reduced.toml", {{"parts", "scan-snap.growth"},
                                                 {"growth-from-above", "scan-snap.growth"},

@@ -205,7 +205,8 @@ TEST_CASE("scan-snap: sampled fields of two tokens average to their enumeration"
   CHECK((mean - expected).cwiseAbs().maxCoeff() < 5 * 1.0 / std::sqrt(double(draws)));
 }
 
-TEST_CASE("scan-snap: the SGD mean approaches the flow in eta and in T", "[scan_snap]") {
+TEST_CASE("scan-snap: the SGD mean approaches the flow in eta and in T",
+          "[scan_snap][unsanitized]") {
   constexpr double horizon = 8;
   const auto mean_logits = [&](double eta, Index length, Index batch, std::uint32_t runs) {
     TrainingInstance<double> instance = small();
