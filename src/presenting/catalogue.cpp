@@ -326,6 +326,17 @@ std::string overview_text(Theories theories) {
   return text;
 }
 
+namespace {
+
+// In words: a definition that is a formula, which begins with a backtick, makes way for what it means.
+std::string summary_of(const ObservableInfo& observable) {
+  if (observable.meaning.empty()) return observable.formula;
+  if (observable.formula.starts_with('`')) return observable.meaning;
+  return observable.formula + "; " + observable.meaning;
+}
+
+}  // namespace
+
 std::string contents_text(const Theory& theory) {
   const Model& model = *theory.model;
   std::string text = fmt::format("{}\n{}\n\nrungs, the law of motion and what it assumes\n",
@@ -339,7 +350,7 @@ std::string contents_text(const Theory& theory) {
   for (const SharedObservable& one : observables_of(model)) {
     if (one.info.formula.empty() || std::ranges::find(seen, one.info.name) != seen.end()) continue;
     seen.push_back(one.info.name);
-    add(one.info.name, one.info.meaning.empty() ? one.info.formula : one.info.meaning);
+    add(one.info.name, summary_of(one.info));
   }
   if (!model.regimes().empty()) text += "\nregimes, events of a run\n";
   for (const Regime& regime : model.regimes()) {

@@ -42,7 +42,7 @@ const std::vector<Observable<BlockReadings<T>>>& block_table() {
       {{"attention_same_topic", "`beta/M`", "1: uniform; 0 if `v = 1`", "other words of the topic"},
        &R::attention_same_topic},
       {{"attention_other_topic", "`1/M`", "1: uniform; 0 if there are none",
-        "words of other topics"},
+        "attention per key on words of other topics"},
        &R::attention_other_topic},
       {{"value_diagonal", "`d`", "real", "mean of `W_ii`, `i >= 1`"}, &R::value_diagonal},
       {{"value_same_topic", "`s'`", "real; 0 if `v = 1`", "mean of `W_ij`, `i != j` of one topic"},

@@ -101,7 +101,7 @@ const std::vector<Observable<Readings>>& observable_table() {
         "1: uniform; 0 if `v = 1`", "other words of the topic"},
        &R::attention_same_topic},
       {{"attention_other_topic", "`sum pt_j exp(s_ji)/(Z_i sum pt_j)` over `j` of other topics",
-        "1: uniform; 0 if there are none", "words of other topics"},
+        "1: uniform; 0 if there are none", "attention per key on words of other topics"},
        &R::attention_other_topic},
       {{"value_diagonal", "mean of `W_ii`, `i >= 1`; `W = W_V`, or `W_E' W_V W_E`", "real", "`d`"},
        &R::value_diagonal},
