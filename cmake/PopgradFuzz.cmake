@@ -1,7 +1,6 @@
-# Target `popgrad_fuzz` of a build under the sanitizers: the readers of files under libFuzzer, by Clang. It is the library of
-# the sanitized tests, whose readers count which branches an input takes (POPGRAD_SANITIZE in CMakeLists.txt).
+# Target `popgrad_fuzz` of a build under the sanitizers: the readers of files under libFuzzer, by Clang. It links the library
+# of the sanitized tests, whose readers count which branches an input takes (POPGRAD_SANITIZE in CMakeLists.txt).
 add_executable(popgrad_fuzz EXCLUDE_FROM_ALL tests/fuzz/readers.cpp)
-target_include_directories(popgrad_fuzz PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(popgrad_fuzz PRIVATE popgrad_tool popgrad_warnings popgrad_instrumented)
 target_compile_options(popgrad_fuzz PRIVATE ${popgrad_counted})
 target_link_options(popgrad_fuzz PRIVATE -fsanitize=fuzzer)

@@ -3,7 +3,7 @@
 option(POPGRAD_UNITS "Compile the sources of a folder together, several at a time" ON)
 
 # popgrad_units(OUTPUT NAME SIZE SOURCE ...): OUTPUT becomes the sources to compile, one for every SIZE of a folder. Under the
-# sanitizers, where seldom one is compiled again, twice as many of what computes.
+# sanitizers, where a unit is seldom compiled again, twice as many of what computes.
 function(popgrad_units output name size)
   set(${output} ${ARGN} PARENT_SCOPE)
   if(NOT POPGRAD_UNITS)

@@ -152,11 +152,9 @@ TEST_CASE("report: what was made before a crash is on the page", "[cli]") {
   const std::string here = folder.path.string();
   // Killed as soon as there is a page; the figures of scb take minutes. Its temporary folder stays.
   const Answer killed =
-      shell("XDG_CACHE_HOME=" + here + " TMPDIR=" + here + " " + places::popgrad() +
-            " report scb.hyperbola --figures all --no-ladders -q -o " + page +
-            " & made=$!; while [ ! -f " + page +
-            " ]; do sleep 0.1; done; kill -9 $made; wait $made 2>/dev/null; true");
-  CHECK(killed.status == 0);
+      signalled("KILL", "report scb.hyperbola --figures all --no-ladders -q -o " + page,
+                "[ -f " + page + " ]", "XDG_CACHE_HOME=" + here + " TMPDIR=" + here + " ");
+  CHECK(killed.status == 137);
   const std::string text = content(page);
   CHECK_THAT(text, Catch::Contains("id=\"s-scb.hyperbola\"") && Catch::EndsWith("</html>\n"));
   // The statement, errata and equations of scb, and its figures: not those of other models.

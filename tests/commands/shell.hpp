@@ -56,6 +56,16 @@ inline Answer shell(const std::string& line) {
   return answer;
 }
 
+/// The program, sent the signal once a shell finds the condition true, however fast the machine is; the answer is whole
+/// where the program ends before that.
+inline Answer signalled(const std::string& signal, const std::string& words,
+                        const std::string& condition, const std::string& environment = {}) {
+  return shell(environment + places::popgrad() + " " + words +
+               " 2>&1 & begun=$!; while kill -0 $begun 2>/dev/null && ! " + condition +
+               "; do sleep 0.005; done; kill -s " + signal +
+               " $begun 2>/dev/null; wait $begun 2>/dev/null");
+}
+
 /// The command in this process, which saves the start of the program, half of the time of most; what a shell
 /// would not only separate into words is left to one. Streams, signals and memory of the program itself: shell().
 Answer run_popgrad(const std::string& words);

@@ -60,14 +60,12 @@ std::string field(const std::string& row, std::size_t which) {
   return text;
 }
 
-// The sweep into this file, and the signal as soon as its journal has the rows of so many cells (a line more, for the
-// head of the table), however fast the machine is.
-Answer signalled(const std::string& signal, std::size_t cells, const std::string& words,
-                 const std::string& file) {
-  return shell(places::popgrad() + " " + words + file + " 2>&1 & begun=$!; " +
-               "while kill -0 $begun 2>/dev/null && [ $(cat " + file +
-               ".journal 2>/dev/null | wc -l) -le " + std::to_string(cells) +
-               " ]; do sleep 0.005; done; kill -s " + signal + " $begun; wait $begun 2>/dev/null");
+// The sweep of 60 cells into `file`, sent the signal once the journal has the rows of `cells` cells and the line of the
+// table's head.
+Answer signalled_at(std::size_t cells, const std::string& signal, const std::string& file) {
+  return signalled(
+      signal, sixty + "-o " + file,
+      "[ $(cat " + file + ".journal 2>/dev/null | wc -l) -gt " + std::to_string(cells) + " ]");
 }
 
 // What its --over, -o and others are, in one line and with status 2.
@@ -90,7 +88,7 @@ TEST_CASE("sweep: killed at any moment it goes on to the same bytes", "[cli]") {
   int killed = 0;
   // Where a machine is so fast, or so busy, that one of them is whole, the others are not tried.
   for (const std::size_t cells : {3u, 14u, 25u, 33u, 41u, 52u}) {
-    const Answer answer = signalled("KILL", cells, sixty + "-o ", part);
+    const Answer answer = signalled_at(cells, "KILL", part);
     CAPTURE(cells, answer.out);
     if (kept > 0) {
       CHECK_THAT(answer.out, Catch::Contains(std::to_string(kept) + " of 60 cells"));
@@ -113,7 +111,7 @@ TEST_CASE("sweep: what a batch system asks to end is saved", "[cli]") {
   const std::string whole = folder.file("whole.csv");
   const std::string part = folder.file("part.csv");
   REQUIRE(run_popgrad(sixty + "-q -o " + whole).status == 0);
-  const Answer stopped = signalled("TERM", 5, sixty + "-o ", part);
+  const Answer stopped = signalled_at(5, "TERM", part);
   CAPTURE(stopped.out);
   REQUIRE(fs::exists(part));
   // All rows are in the table, not only those of the last second.
